@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base error, and every error code deja can raise.
+
+Codes are append-only: a code is never reused for another meaning and never removed. A room raises
+its own subclass with one of the codes below; the message says what happened, ``next_step`` says
+what the reader can do now. Surfaces print both (``STO-E003 …``) and map the error to exit status 1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CODES: Final[dict[str, str]] = {
+    # values a caller gave
+    "VAL-E001": "a field is missing, of the wrong kind or outside its limits",
+    "VAL-E002": "a time is neither ISO-8601 nor an epoch number",
+    "VAL-E003": "an actor label is malformed or uses a reserved prefix",
+    "VAL-E004": "the namespace or grain type is reserved for the engine",
+    "VAL-E005": "a reason is missing, blank or longer than 500 characters",
+    # grain bytes
+    "FMT-E001": "the blob is not a grain this version can read",
+    "FMT-E002": "the payload is not canonical MessagePack",
+    "FMT-E003": "the bytes do not have the address they were given",
+    # what a memory holds
+    "MEM-E001": "no such grain",
+    "MEM-E002": "the grain was already superseded",
+    "MEM-E003": "the grain was forgotten here and is not taken back",
+    "MEM-E004": "the short address matches several grains",
+    # the file
+    "STO-E001": "SQLite refused the operation",
+    "STO-E002": "the file is not a deja memory",
+    "STO-E003": "no such file",
+    "STO-E004": "the file is locked by another writer",
+    "STO-E005": "the memory was opened for reading only",
+    "STO-E006": "the file was written by another version of the schema",
+    "STO-E007": "the disk is full",
+    "STO-E008": "the folder does not exist or cannot be written",
+    "STO-E009": "the file is damaged",
+    "STO-E010": "the memory is closed",
+    # the loop
+    "LOP-E001": "a call to the substrate failed",
+    "LOP-E002": "the operation cannot be executed",
+    "LOP-E010": "the target reference is malformed",
+    "LOP-E011": "the proposal or the reason is not acceptable",
+    "LOP-E012": "the recommendation grain is malformed",
+    "LOP-E020": "the transition is not allowed from this status",
+    "LOP-E021": "nobody approves what they created",
+    "LOP-E022": "the caller lacks the right",
+    "LOP-E023": "a destructive change needs an earlier approval, the admin right and the flag",
+    "LOP-E024": "the memory changed since the finding: the proposal no longer fits",
+    "LOP-E025": "the recommendation came from another copy of this memory",
+    "LOP-E026": "the audit chain does not verify",
+    "LOP-E030": "an analyzer failed",
+    "LOP-E031": "an analyzer parameter is unknown or out of bounds",
+    "LOP-E032": "the substrate lacks a capability",
+    "LOP-E033": "no such analyzer",
+    "LOP-E034": "a gate value is malformed",
+    "LOP-E035": "another run holds the lock",
+    "LOP-E040": "no such recommendation",
+    "LOP-E099": "internal error of the engine",
+    # capture and import
+    "IMP-E001": "the source does not exist or cannot be read",
+    "IMP-E002": "the source is not of the named kind",
+    # surfaces
+    "CLI-E001": "the command needs a terminal",
+    "CLI-E002": "the clock override is not a number of milliseconds",
+    "CLI-E003": "the file already holds grains",
+    "CON-E001": "the theme file is malformed",
+}
+
+
+class DejaError(Exception):
+    """An expected failure with a stable code.
+
+    Args:
+        code: a key of `CODES`.
+        message: one sentence for a person; never contains raw grain text.
+        next_step: what to do now, as a sentence or a command; empty when there is nothing to do.
+    """
+
+    def __init__(self, code: str, message: str, next_step: str = "") -> None:
+        if code not in CODES:
+            raise ValueError(f"unregistered error code {code}")
+        super().__init__(f"{code} {message}")
+        self.code = code
+        self.message = message
+        self.next_step = next_step
+
+
+class ValidationError(DejaError):
+    """A value the caller gave was refused (``VAL-…``)."""

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text rules every room shares: normalising, comparing, making safe, measuring, signing errors.
+
+Numbered rules, cited by tests:
+
+* TEXT-1  `door` gives well-formed NFC text: a lone surrogate and NUL become U+FFFD. It is applied once, where
+  text enters, so the bytes that are hashed are always defined.
+* TEXT-2  `clean` returns text in which nothing can act on a terminal or hide from a reader: every control,
+  format, bidi, zero-width, unassigned and blank-looking character is a visible escape, one screen line, bounded.
+* TEXT-3  `fold` is NFC, full case fold, NFC, trim (D11). Inner white space is kept. Only analyzers compare folded.
+* TEXT-4  `error_signature` is a pure function of the text, versioned by `SIGNATURE_VERSION`, because lessons
+  and the tool index store its results.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any, Final
+
+SIGNATURE_VERSION: Final = 1
+REASON_MAX: Final = 500
+CLEAN_LIMIT: Final = 4_000
+
+# --- normalising ------------------------------------------------------------------------------------
+
+_SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
+
+
+def nfc(text: str) -> str:
+    """NFC of ``text``; ASCII is returned as it is."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def door(text: str) -> str:
+    """Well-formed NFC text (TEXT-1): what the store keeps of a string somebody gave."""
+    if text.isascii() and "\x00" not in text:
+        return text
+    return unicodedata.normalize("NFC", _SURROGATE_OR_NUL.sub("\ufffd", text))
+
+
+def fold(text: str) -> str:
+    """The form in which analyzers compare text (TEXT-3)."""
+    if text.isascii():
+        return text.lower().strip()
+    return nfc(nfc(text).casefold()).strip()
+
+
+def reason(text: object) -> str | None:
+    """The reason as it is stored, or None when it is no reason: 1 to 500 code points after NFC and trim (D16)."""
+    if not isinstance(text, str):
+        return None
+    kept = door(text).strip()
+    visible = any(not (unicodedata.category(c)[0] in "ZC" or c in _BLANK) for c in kept)
+    return kept if visible and len(kept) <= REASON_MAX else None
+
+
+# --- making safe ------------------------------------------------------------------------------------
+
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# Letters, marks and symbols that draw nothing: fillers, joiners, vowel signs without a glyph, braille blank.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U000e0100")
+_ESCAPED_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_MARKS_IN_A_ROW = 4
+_SAFE_ASCII = re.compile(r"[ -~]*\Z")
+
+
+def _escape(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+@lru_cache(maxsize=4096)
+def _shown(char: str) -> str:
+    category = unicodedata.category(char)
+    hidden = (
+        category in _ESCAPED_CATEGORIES
+        or (category == "Zs" and char not in " \u3000")
+        or char in _BLANK
+        or "\ufe00" <= char <= "\ufe0f"
+        or "\U000e0100" <= char <= "\U000e01ef"
+    )
+    return _escape(char) if hidden else char
+
+
+def clean(text: object, width: int | None = None, *, limit: int = CLEAN_LIMIT) -> str:
+    """``text`` made safe for a terminal (TEXT-2), on one line, and cut to ``width`` cells when given.
+
+    Args:
+        text: anything; a value that is no string is shown as JSON.
+        width: the most cells of the result; a cut ends in ``…``. None: not cut by width.
+        limit: the most code points looked at; what is left out is said as ``…(+N)``.
+    """
+    raw = text if isinstance(text, str) else compact_json(text)
+    dropped = max(0, len(raw) - limit)
+    kept = raw[:limit]
+    shown = kept if _SAFE_ASCII.match(kept) else _escape_all(kept)
+    if dropped:
+        shown += f"…(+{dropped})"
+    return shown if width is None else clip(shown, width)
+
+
+def _escape_all(text: str) -> str:
+    out: list[str] = []
+    marks = _MARKS_IN_A_ROW  # a mark at the very start would join what stands before it
+    for char in text:
+        if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+            marks += 1
+            out.append(_shown(char) if marks <= _MARKS_IN_A_ROW else _escape(char))
+        else:
+            marks = 0
+            out.append(_shown(char))
+    return "".join(out)
+
+
+def clean_lines(text: object, *, limit: int = CLEAN_LIMIT) -> list[str]:
+    """``text`` as safe lines: LF and CR LF separate lines, everything else is escaped as in `clean`."""
+    raw = text if isinstance(text, str) else compact_json(text)
+    dropped = max(0, len(raw) - limit)
+    lines = [clean(line, limit=limit) for line in raw[:limit].replace("\r\n", "\n").split("\n")]
+    if dropped:
+        lines[-1] += f"…(+{dropped})"
+    return lines
+
+
+def fence(text: object, width: int | None = None) -> str:
+    """Text that came from a tool or a model, cleaned and visibly fenced in «»."""
+    if width is None:
+        return f"«{clean(text)}»"
+    return f"«{clean(text, max(0, width - 2))}»"
+
+
+def compact_json(value: Any) -> str:
+    """Compact JSON with sorted keys; what JSON cannot hold is shown by its ``str``."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
+# --- measuring --------------------------------------------------------------------------------------
+
+
+def cells(text: str) -> int:
+    """The number of terminal cells that cleaned ``text`` takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def clip(text: str, width: int) -> str:
+    """Cleaned ``text`` cut to at most ``width`` cells, ending in ``…`` when something was cut."""
+    if width <= 0:
+        return ""
+    if cells(text) <= width:
+        return text
+    if text.isascii():
+        return text[: width - 1] + "…"
+    used, out = 0, []
+    for char in text:
+        size = cells(char)
+        if used + size > width - 1:
+            break
+        used += size
+        out.append(char)
+    return "".join(out) + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """Cleaned ``text`` cut and padded to exactly ``width`` cells; ``right`` puts it at the right edge."""
+    cut = clip(text, width)
+    room = " " * (width - cells(cut))
+    return room + cut if right else cut + room
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cleaned one-line ``text`` in pieces of at most ``width`` cells, broken at blanks where there are any."""
+    if width <= 0 or not text:
+        return [text] if not text else []
+    lines: list[str] = []
+    rest = text
+    while cells(rest) > width:
+        used = cut = 0
+        for position, char in enumerate(rest):
+            used += cells(char)
+            if used > width:
+                cut = position
+                break
+        blank = rest.rfind(" ", 0, cut + 1)
+        if blank > 0:
+            lines.append(rest[:blank])
+            rest = rest[blank + 1 :]
+        else:
+            cut = max(cut, 1)
+            lines.append(rest[:cut])
+            rest = rest[cut:]
+    lines.append(rest)
+    return lines
+
+
+_AGES: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+
+
+def duration(ms: int) -> str:
+    """A span of ``ms`` milliseconds in its largest whole unit: ``3 d``, ``2 h``, ``12 min``, ``5 s``, ``0 s``."""
+    for size, unit in _AGES:
+        if ms >= size:
+            return f"{ms // size} {unit}"
+    return "0 s"
+
+
+def utc(ms: int) -> str:
+    """Epoch ``ms`` as ``2026-03-01 09:12Z``; a time outside the calendar as ``(time N)``."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    except OverflowError:
+        return f"(time {ms})"
+    return moment.strftime("%Y-%m-%d %H:%MZ") if moment.year >= 1000 else f"(time {ms})"
+
+
+# --- signing errors ---------------------------------------------------------------------------------
+
+NO_MESSAGE: Final = "no message"
+_SIGNED_CHARS = 80
+_READ_CHARS = 16_384
+
+_TERMINAL_CODES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]"
+)
+_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_HEX = re.compile(r"\b(?:0x)?(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b|\b0x[0-9a-f]+\b")
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]+")
+_LONG_ID = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_PATH = re.compile(r"^[\"'(\[{<`]*(?:~|\.{1,2})?/|\\|/.*/|/[^/]*\.[a-z0-9]{1,5}\b")
+_DIGITS = re.compile(r"\d+")
+_STATUS_BEFORE = re.compile(
+    r"(?:^|(?:\b(?:http|https|status|code|statuscode|status_code|error|err|response|returned|got)\b[^\w]{0,3}))"
+    r"([45]\d\d)(?![\w.:])"
+)
+_STATUS_AFTER = re.compile(
+    r"(?<![\w.:])([45]\d\d)(?=[ :,-]{1,3}(?:bad request|unauthori[sz]ed|payment required|forbidden|not found"
+    r"|method not allowed|not acceptable|request timeout|conflict|gone|unprocessable|too many|internal server"
+    r"|not implemented|bad gateway|service unavailable|gateway time|client error|server error))"
+)
+_JSON_FIELDS: Final = ("status", "status_code", "code", "error", "errors", "type", "message", "detail", "reason")
+
+
+def strip_terminal_codes(text: str) -> str:
+    """``text`` without escape sequences and control characters other than white space."""
+    if text.isascii() and text.isprintable():
+        return text
+    bare = _TERMINAL_CODES.sub("", text)
+    return "".join(
+        c if c in "\n\t " or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else (" " if c == "\r" else "")
+        for c in bare
+    )
+
+
+def error_signature(text: object) -> str:
+    """What makes two errors the same error (TEXT-4): lower case, without ids, numbers, paths and colours.
+
+    Rules, in order: terminal codes go; of JSON only the fields that say what went wrong; of a traceback the last
+    line; then URLs, UUIDs, hexadecimal runs and long ids become ``<url>`` and ``<id>``, paths ``<path>``, digits
+    ``#``, except a 3-digit HTTP status; the first 80 characters count. Nothing left: ``no message``.
+    """
+    raw = text if isinstance(text, str) else "" if text is None else compact_json(text)
+    told = _told(strip_terminal_codes(raw[:_READ_CHARS]).strip())
+    told = _LONG_ID.sub(_long_id, told).lower()
+    told = _URL.sub("<url>", told)
+    told = _UUID.sub("<id>", told)
+    told = _HEX.sub("<id>", told)
+    told = " ".join(_token(token) for token in told.split())
+    told = _numbers(told)[:_SIGNED_CHARS].rstrip()
+    return told or NO_MESSAGE
+
+
+def _told(text: str) -> str:
+    if text[:1] in "{[":
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        said = " ".join(_json_words(value, 0))
+        return said or text
+    if "Traceback (most recent call last)" in text:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return lines[-1]
+    return text
+
+
+def _json_words(value: Any, depth: int) -> list[str]:
+    if depth > 4:
+        return []
+    if isinstance(value, dict):
+        return [
+            word
+            for name in _JSON_FIELDS
+            if value.get(name) not in (None, "", True, False)
+            for word in ([name] if name in ("status", "status_code", "code") else []) + _json_words(value[name], depth + 1)
+        ]
+    if isinstance(value, list):
+        return _json_words(value[0], depth + 1) if value else []
+    return [str(value)]
+
+
+def _long_id(match: re.Match[str]) -> str:
+    found = match.group()
+    kinds = (any(c.isdigit() for c in found), any(c.islower() for c in found), any(c.isupper() for c in found))
+    mixed = kinds[0] and (kinds[1] or kinds[2])
+    return "<id>" if mixed and "/" not in found.strip("/") else found
+
+
+def _token(token: str) -> str:
+    if token.startswith("http/"):
+        return "http"
+    if ("/" in token or "\\" in token) and "<url>" not in token and _PATH.search(token):
+        return "<path>"
+    return token
+
+
+def _numbers(text: str) -> str:
+    kept = {m.span(1) for pattern in (_STATUS_BEFORE, _STATUS_AFTER) for m in pattern.finditer(text)}
+    return _DIGITS.sub(lambda m: m.group() if m.span() in kept else "#", text)
