@@ -250,7 +250,17 @@ _STATUS_AFTER = re.compile(
     r"|method not allowed|not acceptable|request timeout|conflict|gone|unprocessable|too many|internal server"
     r"|not implemented|bad gateway|service unavailable|gateway time|client error|server error))"
 )
-_JSON_FIELDS: Final = ("status", "status_code", "code", "error", "errors", "type", "message", "detail", "reason")
+_JSON_FIELDS: Final = (
+    "status",
+    "status_code",
+    "code",
+    "error",
+    "errors",
+    "type",
+    "message",
+    "detail",
+    "reason",
+)
 
 
 def strip_terminal_codes(text: str) -> str:
@@ -304,7 +314,8 @@ def _json_words(value: Any, depth: int) -> list[str]:
             word
             for name in _JSON_FIELDS
             if value.get(name) not in (None, "", True, False)
-            for word in ([name] if name in ("status", "status_code", "code") else []) + _json_words(value[name], depth + 1)
+            for word in ([name] if name in ("status", "status_code", "code") else [])
+            + _json_words(value[name], depth + 1)
         ]
     if isinstance(value, list):
         return _json_words(value[0], depth + 1) if value else []
@@ -313,7 +324,11 @@ def _json_words(value: Any, depth: int) -> list[str]:
 
 def _long_id(match: re.Match[str]) -> str:
     found = match.group()
-    kinds = (any(c.isdigit() for c in found), any(c.islower() for c in found), any(c.isupper() for c in found))
+    kinds = (
+        any(c.isdigit() for c in found),
+        any(c.islower() for c in found),
+        any(c.isupper() for c in found),
+    )
     mixed = kinds[0] and (kinds[1] or kinds[2])
     return "<id>" if mixed and "/" not in found.strip("/") else found
 

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plain data of the loop: what surfaces are given and what decisions return. No behaviour beyond properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from deja_tui.engine.operations import Operation
+
+Severity = Literal["info", "low", "medium", "high"]
+SEVERITIES: Final[tuple[str, ...]] = ("info", "low", "medium", "high")
+STATUSES: Final[tuple[str, ...]] = ("pending", "approved", "rejected", "applied", "rolled_back", "expired")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A template id and its arguments; `engine.templates.render` makes the line."""
+
+    template_id: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The immutable body of a recommendation grain."""
+
+    address: str
+    analyzer: str
+    params: Mapping[str, Any]
+    target_ref: str
+    action: str
+    identity: str
+    summary: Summary
+    severity: str
+    operations: tuple[Operation, ...]
+    evidence: tuple[str, ...]
+    evidence_total: int
+    evidence_query: str | None
+    remaining: int  # members a later refresh will propose, because one proposal is bounded (D9)
+    metric: Mapping[str, Any] | None
+    confidence: float
+    importance: float
+    created_at: int
+    since: int
+    refreshes: str | None
+
+    @property
+    def destructive(self) -> bool:
+        """Recomputed from the operations, never believed from bytes (D8)."""
+        return any(op.destructive for op in self.operations)
+
+    @property
+    def rollbackable(self) -> bool:
+        """Whether an apply will store an inverse."""
+        return bool(self.operations) and not self.destructive
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """One line of a queue. ``summary`` is rendered and cleaned; ``age_from`` is epoch ms of the first proposal."""
+
+    address: str
+    status: str
+    severity: str
+    analyzer: str
+    origin: str
+    target_ref: str
+    summary: str
+    evidence_total: int
+    age_from: int
+    destructive: bool
+    rollbackable: bool
+    foreign: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One transition of one recommendation, as its Observation grain says it. Times are epoch ms UTC."""
+
+    address: str
+    recommendation: str
+    previous: str | None
+    from_status: str | None
+    to_status: str
+    actor: str
+    observer: str  # human | agent | policy | system
+    because: str
+    at: int
+    results: tuple[str, ...]
+    effects: tuple[Mapping[str, Any], ...] = ()
+    inverse: tuple[Mapping[str, Any], ...] | None = None
+    creator: str | None = None
+    trigger: str | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The audit entries of one recommendation, oldest first, and whether they hold together."""
+
+    entries: tuple[AuditEntry, ...]
+    verified: bool
+    fault: str | None = None  # what is wrong, one sentence without grain text
+    fault_address: str | None = None  # the first bad link
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a decision leaves: the address of its audit grain and the chain check made right after it."""
+
+    recommendation: str
+    audit: str
+    from_status: str
+    to_status: str
+    actor: str
+    because: str
+    at: int
+    chain_verified: bool
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A dry run: what an apply would do now. ``refusal`` is the code and sentence that would stop it, or None."""
+
+    recommendation: str
+    adds: int
+    supersedes: int
+    retires: int
+    forgets: int
+    undo: bool
+    refusal: str | None
+    operations: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One cited grain, as far as it is still here. ``fields`` is raw grain content: clean before showing."""
+
+    address: str
+    type: str | None  # None: not in this memory (any more)
+    namespace: str | None
+    created_at: int | None
+    live: bool
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """Everything a reviewer needs to decide about one recommendation, read in one transaction."""
+
+    recommendation: Recommendation
+    status: str
+    origin: str
+    creator: str
+    foreign: bool
+    replaced_by: str | None
+    summary: str
+    evidence: tuple[Evidence, ...]
+    targets: Mapping[str, Evidence]  # every grain an operation names, by address
+    chain: Chain
+    plan: Plan | None  # None once it cannot be applied any more
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedAnalyzer:
+    """An analyzer that did not run, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """What a run did. ``dropped`` counts the drafts that were not stored, by reason."""
+
+    outcome: Literal["ran", "skipped"]
+    skip_reason: str | None
+    new_grains: int
+    new_error_events: int
+    proposed: int = 0
+    deduped: int = 0
+    stored: int = 0
+    refreshed: int = 0
+    closed: int = 0
+    auto_applied: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    analyzers_run: tuple[str, ...] = ()
+    analyzers_skipped: tuple[SkippedAnalyzer, ...] = ()
+    recommendations: tuple[str, ...] = ()  # addresses stored or refreshed by this run
+    drafts: tuple[str, ...] = ()  # a dry run: the summaries that would have been proposed
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """Why an analyzer did or did not fire."""
+
+    state: str  # active | quiet | below_threshold | missing | disabled | failed
+    have: int = 0
+    need: int = 0
+    unit: str = ""
+    hint: str = ""
