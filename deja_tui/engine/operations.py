@@ -124,9 +124,9 @@ def check(operations: Sequence[Operation]) -> None:
         raise LoopError("LOP-E011", f"a proposal holds at most {MAX_BYTES} bytes of operations")
     gone: set[str] = set()
     for operation in operations:
-        if isinstance(operation, (Add, Supersede)):
-            if is_reserved(operation.namespace) or operation.type not in _ADDABLE:
-                raise LoopError("LOP-E011", "a proposal may not write this type or namespace")
+        writes = isinstance(operation, Add | Supersede)
+        if writes and (is_reserved(operation.namespace) or operation.type not in _ADDABLE):
+            raise LoopError("LOP-E011", "a proposal may not write this type or namespace")
         if isinstance(operation, Retire) and operation.target == operation.by:
             raise LoopError("LOP-E011", "a grain cannot be retired in favour of itself")
         if not isinstance(operation, Add):
