@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading JSON Lines that other programs wrote, were killed while writing, or damaged.
+
+Numbered rules, cited by tests:
+
+* JSONL-1  Records are split at LF and nowhere else: U+2028, U+2029, U+0085, VT and FF are text.
+* JSONL-2  A byte-order mark, CR, blanks and NUL bytes around a record are not part of it. A line of NUL bytes only
+  is *padding* (a file system left it after a crash): told, but not a loss. A line of white space is nothing.
+* JSONL-3  A line that is no JSON is *bad*. The last line without LF that is no JSON is *torn*: its writer may still
+  finish it, so the next import reads it again.
+* JSONL-4  Memory is bounded: a line longer than `LINE_LIMIT` bytes is bad and is skipped without being held.
+* JSONL-5  Nothing is salvaged out of a bad line: two records glued together cost that one line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, Literal
+
+LINE_LIMIT: Final = 64 * 1024 * 1024
+DEPTH_LIMIT: Final = 100
+
+Kind = Literal["value", "padding", "bad", "torn"]
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line that holds something.
+
+    ``number`` counts from 1 and includes blank lines. ``value`` is set for the kind ``value`` only (JSON null is a
+    value). ``reason`` says what is wrong with a bad or torn line; it never quotes it. ``size`` is in bytes.
+    """
+
+    number: int
+    kind: Kind
+    size: int
+    value: Any = None
+    reason: str = ""
+
+
+def lines(source: BinaryIO, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
+    """Every line of ``source`` that is not blank, in order (JSONL-1 to JSONL-5).
+
+    Raises only what reading ``source`` raises (`OSError`).
+    """
+    number = 0
+    while raw := source.readline(limit):
+        number += 1
+        if len(raw) == limit and not raw.endswith(b"\n"):
+            size, blank = _skip(source, raw)
+            yield (
+                Line(number, "padding", size)
+                if blank
+                else Line(number, "bad", size, reason="longer than the limit")
+            )
+            continue
+        line = _line(number, raw)
+        if line is not None:
+            yield line
+
+
+def _skip(source: BinaryIO, start: bytes) -> tuple[int, bool]:
+    """Reads to the end of an over-long line; its size, and whether it is NUL bytes only."""
+    size, blank = len(start), not start.strip(b"\x00\r\n")
+    while piece := source.readline(len(start)):
+        size += len(piece)
+        blank = blank and not piece.strip(b"\x00\r\n")
+        if piece.endswith(b"\n"):
+            break
+    return size, blank
+
+
+def _line(number: int, raw: bytes) -> Line | None:
+    body = _body(raw)
+    if not body:
+        return Line(number, "padding", len(raw)) if b"\x00" in raw else None
+    try:
+        value = json.loads(body.decode("utf-8"), parse_constant=str)
+    except UnicodeDecodeError:
+        reason = "not UTF-8"
+    except RecursionError:
+        reason = "nested too deeply"
+    except ValueError:
+        reason = "not JSON"
+    else:
+        if not too_deep(body, value):
+            return Line(number, "value", len(raw), value)
+        reason = "nested too deeply"
+    if raw.endswith(b"\n"):
+        return Line(number, "bad", len(raw), reason=reason)
+    return Line(number, "torn", len(raw), reason="cut off in the middle")
+
+
+def _body(raw: bytes) -> bytes:
+    # bytes.strip takes a set: a mark is removed as a whole only, or the first letter of a text could go with it
+    body = raw.strip(b" \t\r\n\x00")
+    while body.startswith(_BOM):
+        body = body[len(_BOM) :].strip(b" \t\r\n\x00")
+    return body
+
+
+def too_deep(body: bytes, value: Any, limit: int = DEPTH_LIMIT) -> bool:
+    """Whether ``value`` has more than ``limit`` levels; the bytes it was read from decide quickly that it has not."""
+    if body.count(b"[") + body.count(b"{") <= limit:
+        return False
+    level: list[Any] = [value]
+    for _ in range(limit):
+        level = [child for parent in level for child in _children(parent)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [child for child in value.values() if isinstance(child, (dict, list))]
+    if isinstance(value, list):
+        return [child for child in value if isinstance(child, (dict, list))]
+    return []
