@@ -124,8 +124,7 @@ def check(operations: Sequence[Operation]) -> None:
         raise LoopError("LOP-E011", f"a proposal holds at most {MAX_BYTES} bytes of operations")
     gone: set[str] = set()
     for operation in operations:
-        writes = isinstance(operation, Add | Supersede)
-        if writes and (is_reserved(operation.namespace) or operation.type not in _ADDABLE):
+        if isinstance(operation, Add | Supersede) and not _writable(operation):
             raise LoopError("LOP-E011", "a proposal may not write this type or namespace")
         if isinstance(operation, Retire) and operation.target == operation.by:
             raise LoopError("LOP-E011", "a grain cannot be retired in favour of itself")
@@ -143,6 +142,10 @@ def size(operations: Iterable[Operation]) -> int:
     """Bytes of the canonical JSON of the operations."""
     plain = [to_plain(operation) for operation in operations]
     return len(json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+
+
+def _writable(operation: Add | Supersede) -> bool:
+    return operation.type in _ADDABLE and not is_reserved(operation.namespace)
 
 
 def _keys(value: Mapping[str, Any], *names: str) -> bool:

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is asking, and with which rights (D17, D22)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from deja_tui.engine.faults import LoopError
+from deja_tui.errors import ValidationError
+
+RIGHTS: Final = ("read", "write", "review", "apply", "admin")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}\Z")
+_RESERVED_PREFIXES: Final = ("engine:", "policy:", "command:", "llm:")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An actor label and the rights it acts with. ``admin`` holds every other right; ``write`` holds none."""
+
+    actor: str
+    rights: frozenset[str]
+
+    def may(self, right: str) -> bool:
+        return right in self.rights or "admin" in self.rights
+
+    def need(self, right: str) -> None:
+        """Raises LOP-E022 naming the missing right."""
+        if not self.may(right):
+            held = ", ".join(name for name in RIGHTS if name in self.rights) or "none"
+            raise LoopError("LOP-E022", f"this needs the right {right}; held: {held}")
+
+
+def caller(actor: str, rights: Iterable[str] | None = None) -> Caller:
+    """A checked caller; None grants every right (the embedded caller and the command line hold all).
+
+    Raises VAL-E003 on a malformed label or a reserved prefix, and VAL-E001 on a right that does not exist.
+    """
+    if not isinstance(actor, str) or not _LABEL.match(actor):
+        raise ValidationError(
+            "VAL-E003",
+            "an actor is 1 to 64 letters, digits and _ . : @ -, beginning with a letter or digit",
+            "for example --actor user:ana",
+        )
+    if actor.lower().startswith(_RESERVED_PREFIXES):
+        raise ValidationError(
+            "VAL-E003", "actors beginning with engine:, policy:, command: or llm: are the engine's own"
+        )
+    held = frozenset(RIGHTS if rights is None else rights)
+    unknown = sorted(held.difference(RIGHTS))
+    if unknown:
+        raise ValidationError("VAL-E001", "scopes are " + ", ".join(RIGHTS), "give a comma list of these")
+    return Caller(actor, held)

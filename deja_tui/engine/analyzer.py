@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an analyzer is: a manifest, parameters with bounds, a read-only context, drafts out.
+
+An analyzer reads through its context and returns drafts: template id and arguments, typed operations, evidence. It
+has no way to write, no clock (``ctx.now_ms`` is the run's) and no say over identity, origin or status.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol
+
+from deja_tui.engine.draft import Draft
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.identity import identity
+from deja_tui.engine.objects import Activation
+from deja_tui.engine.reader import Reader
+
+DAY_MS: Final = 86_400_000
+
+ParamKind = Literal["bool", "int", "float", "str"]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter: its kind, default and inclusive bounds (``high`` of a str is its most characters)."""
+
+    name: str
+    kind: ParamKind
+    default: Any
+    low: float = 0
+    high: float = 0
+    description: str = ""
+
+    def check(self, value: Any) -> Any:
+        """``value`` as this parameter holds it. Raises LOP-E031 naming the parameter and its bounds."""
+        if self.kind == "bool" and isinstance(value, bool):
+            return value
+        if self.kind == "str" and isinstance(value, str) and len(value) <= self.high:
+            return value
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if self.kind == "int" and number and value == int(value) and self.low <= value <= self.high:
+            return int(value)
+        if self.kind == "float" and number and self.low <= value <= self.high:
+            return float(value)
+        raise LoopError("LOP-E031", f"parameter {self.name} must be {self._bounds()}")
+
+    def _bounds(self) -> str:
+        if self.kind == "bool":
+            return "true or false"
+        if self.kind == "str":
+            return f"a text of at most {int(self.high)} characters"
+        whole = "a whole number" if self.kind == "int" else "a number"
+        return f"{whole} from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Who an analyzer is. ``id`` is ``publisher.name/major``; the family is the id without its major."""
+
+    id: str
+    title: str
+    description: str
+    tier: str
+    params: tuple[Param, ...]
+    target_classes: tuple[str, ...] = ("memory",)
+    requires: tuple[str, ...] = ()
+    auto_apply: Literal["never", "structural_curation"] = "never"
+    default_on: bool = True
+    origin: Literal["builtin", "command"] = "builtin"
+
+    @property
+    def family(self) -> str:
+        return self.id.rsplit("/", 1)[0]
+
+    def resolve(self, overrides: Mapping[str, Any]) -> dict[str, Any]:
+        """Defaults with ``overrides`` checked and laid over. Raises LOP-E031 on an unknown name or a bad value."""
+        known = {param.name: param for param in self.params}
+        for name in overrides:
+            if name not in known:
+                raise LoopError(
+                    "LOP-E031",
+                    f"{self.id} has no such parameter",
+                    "known: " + (", ".join(known) or "none"),
+                )
+        return {
+            name: param.check(overrides[name]) if name in overrides else param.default
+            for name, param in known.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an analyzer may see: a reader, its resolved parameters, the run's time and namespaces."""
+
+    read: Reader
+    params: Mapping[str, Any]
+    now_ms: int
+    namespaces: Sequence[str] | None
+    family: str
+    covered: Mapping[str, int] = field(default_factory=dict)
+
+    def covered_until(self, target_ref: str, action: str) -> int:
+        """Arrival position up to which an applied recommendation of this identity covers evidence; 0 for none."""
+        return self.covered.get(identity(self.family, target_ref, action), 0)
+
+
+class Analyzer(Protocol):
+    """One analyzer. ``analyze`` and ``probe`` are pure in (what the reader answers, params, now)."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]: ...
+
+    def probe(self, ctx: Context) -> Activation: ...

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same fact is stored more than once.
+
+Signal: live facts equal in namespace, subject, relation and object after folding (NFC, case, outer white space).
+Harm: recall returns copies; a later change reaches only one of them.
+Fires: two or more members. The earliest is kept, the others are retired in its favour, so fewer live copies remain.
+Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded.
+Hostile text: subject, relation and object are shown cleaned; the change itself writes no text at all.
+Apply class: structural curation, which a host policy may grant; without a grant a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from deja_tui.engine import cal_writer
+from deja_tui.engine.analyzer import Context, Manifest, Param
+from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.identity import digest12
+from deja_tui.engine.objects import Activation
+from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, size
+from deja_tui.engine.substrate import StoredGrain
+from deja_tui.engine.views import fact_key
+
+ACTION: Final = "consolidate"
+
+
+class DuplicateSweep:
+    """``loop.duplicate_sweep/1``, exact facts: spec loop-engine §4.2a."""
+
+    manifest = Manifest(
+        id="loop.duplicate_sweep/1",
+        title="Duplicate facts",
+        description="one fact stored several times",
+        tier="T1",
+        params=(Param("jaccard", "float", 0.9, 0.5, 1.0, "overlap at which two notes are near-duplicates"),),
+        auto_apply="structural_curation",
+    )
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]:
+        for candidates in ctx.read.duplicate_facts(ctx.namespaces):
+            for group in _equal_in_text(candidates):
+                yield _draft(group)
+
+    def probe(self, ctx: Context) -> Activation:
+        groups = sum(len(_equal_in_text(found)) for found in ctx.read.duplicate_facts(ctx.namespaces))
+        return Activation("active" if groups else "quiet", groups, 1, "facts stored more than once")
+
+
+def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
+    """Candidates that really are equal, in their order: a hash nominates, text decides (D11)."""
+    groups: dict[tuple[str, ...], list[StoredGrain]] = {}
+    for grain in candidates:
+        groups.setdefault(fact_key(grain), []).append(grain)
+    return [group for key, group in groups.items() if key and len(group) > 1]
+
+
+def _draft(group: Sequence[StoredGrain]) -> Draft:
+    kept, copies = group[0], group[1:]
+    operations = _bounded([Retire(copy.address, kept.address) for copy in copies])
+    namespace, subject, relation, object_ = fact_key(kept)
+    cited = [kept, *copies[: len(operations)]]
+    return Draft(
+        target_ref=f"entity:{namespace}/{subject}#{relation}·{digest12(object_)}",
+        action=ACTION,
+        template_id="duplicate.exact",
+        args={
+            "count": len(group),
+            "subject": kept.get("subject"),
+            "relation": kept.get("relation"),
+            "object": kept.get("object"),
+        },
+        severity="low",
+        operations=tuple(operations),
+        evidence=tuple(grain.address for grain in cited[:MAX_EVIDENCE]),
+        evidence_total=len(group),
+        newest_evidence=None,
+        evidence_query=cal_writer.recall(
+            "facts", {"subject": str(kept.get("subject")), "relation": str(kept.get("relation"))}
+        ),
+        remaining=len(copies) - len(operations),
+        confidence=1.0,
+    )
+
+
+def _bounded(operations: list[Retire]) -> list[Retire]:
+    """The first operations that fit one proposal (D9); the rest comes with the refresh after the apply."""
+    kept = operations[:MAX_OPERATIONS]
+    while size(kept) > MAX_BYTES:
+        kept = kept[:-1]
+    return kept

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tool keeps failing the same way.
+
+Signal: calls of one tool with one error signature, as a share of all its calls with a known outcome in the window.
+Harm: the agent repeats a call that will not work.
+Fires: count ≥ min_count and (count / calls ≥ min_rate or count ≥ min_abs).
+Stays quiet: below both; calls dated after now; calls whose result never came; failures that an applied lesson covers.
+Hostile text: the signature is tool output. It is cut to 80 characters, shown fenced, and nothing is applied unasked.
+Apply class: never automatic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from deja_tui.engine import cal_writer
+from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
+from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.identity import digest12
+from deja_tui.engine.objects import Activation
+from deja_tui.engine.operations import Add, Operation, Supersede
+from deja_tui.engine.substrate import FailureCluster
+
+RELATION: Final = "fails_with"
+ACTION: Final = "cluster_failure"
+HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
+
+
+class ToolFailures:
+    """``loop.tool_failure/1``: spec loop-engine §4.1 and §5."""
+
+    manifest = Manifest(
+        id="loop.tool_failure/1",
+        title="Tool failures",
+        description="calls of one tool that fail the same way, often",
+        tier="T0",
+        params=(
+            Param("min_count", "int", 3, 1, 1_000, "fewest failures of one kind"),
+            Param("min_rate", "float", 0.4, 0.0, 1.0, "smallest share of the tool's calls"),
+            Param("min_abs", "int", 50, 1, 100_000, "so many failures fire whatever their share"),
+            Param("window_days", "int", 30, 1, 365, "days that are looked at"),
+        ),
+    )
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]:
+        for cluster in ctx.read.tool_failures(_since(ctx), ctx.now_ms, 0, ctx.namespaces):
+            draft = self._draft(ctx, cluster)
+            if draft:
+                yield draft
+
+    def probe(self, ctx: Context) -> Activation:
+        clusters = ctx.read.tool_failures(_since(ctx), ctx.now_ms, 0, ctx.namespaces)
+        most = max((cluster.count for cluster in clusters), default=0)
+        need = int(ctx.params["min_count"])
+        if any(_fires(ctx.params, cluster) for cluster in clusters):
+            return Activation("active", most, need, "failures of one kind")
+        state = "quiet" if most >= need else "below_threshold"
+        return Activation(state, most, need, "failures of one kind", "deja import claude-code PATH")
+
+    def _draft(self, ctx: Context, cluster: FailureCluster) -> Draft | None:
+        target = f"entity:lessons/{cluster.tool}#{digest12(cluster.tool, cluster.signature)}"
+        after = ctx.covered_until(target, ACTION)
+        counted = _again(ctx, cluster, after) if after else cluster
+        if counted is None or not _fires(ctx.params, counted):
+            return None
+        members = ctx.read.tool_failure_members(
+            counted, _since(ctx), ctx.now_ms, after, ctx.namespaces, MAX_EVIDENCE
+        )
+        if not members:
+            return None
+        rate = counted.count / counted.calls
+        return Draft(
+            target_ref=target,
+            action=ACTION,
+            template_id="tool_failure.cluster",
+            args={
+                "tool": counted.tool,
+                "count": counted.count,
+                "calls": counted.calls,
+                "rate": int(rate * 100 + 0.5),
+                "signature": counted.signature,
+            },
+            severity=_severity(rate, counted.count),
+            operations=(_lesson(ctx, counted, rate),),
+            evidence=tuple(member.address for member in members),
+            evidence_total=counted.count,
+            newest_evidence=max(member.seq for member in members),
+            evidence_query=cal_writer.recall("tools", {"tool_name": counted.tool, "is_error": True}),
+            metric=_metric(ctx, counted),
+            confidence=rate,
+            importance=min(1.0, 0.5 + rate / 2),
+        )
+
+
+def _since(ctx: Context) -> int:
+    return ctx.now_ms - int(ctx.params["window_days"]) * DAY_MS
+
+
+def _again(ctx: Context, cluster: FailureCluster, after: int) -> FailureCluster | None:
+    """The same cluster counted over arrivals since the lesson was applied."""
+    newer = ctx.read.tool_failures(_since(ctx), ctx.now_ms, after, ctx.namespaces)
+    return next((c for c in newer if (c.tool, c.signature) == (cluster.tool, cluster.signature)), None)
+
+
+def _fires(params: Any, cluster: FailureCluster) -> bool:
+    often = cluster.count >= params["min_rate"] * cluster.calls or cluster.count >= params["min_abs"]
+    return bool(cluster.count >= params["min_count"] and often)
+
+
+def _severity(rate: float, count: int) -> str:
+    if rate >= 0.7 and count >= 5:
+        return "high"
+    return "medium" if rate >= 0.5 else "low"
+
+
+def _lesson(ctx: Context, cluster: FailureCluster, rate: float) -> Operation:
+    """The fact that will be written; where the same lesson is live already, it is superseded, never doubled."""
+    fields = {
+        "subject": cluster.tool,
+        "relation": RELATION,
+        "object": cluster.signature,
+        "confidence": rate,
+        "source_type": "derived",
+    }
+    for fact in ctx.read.fact_matches(cluster.namespace, cluster.tool, RELATION):
+        if fact.get("object") == cluster.signature:
+            return Supersede(fact.address, "fact", cluster.namespace, fields)
+    return Add("fact", cluster.namespace, fields)
+
+
+def _metric(ctx: Context, cluster: FailureCluster) -> dict[str, Any]:
+    return {
+        "metric": "tool_error_recurrence",
+        "baseline": 0.0,
+        "unit": "count",
+        "n": cluster.calls,
+        "window": f"{ctx.params['window_days']}d",
+        "subject": cluster.tool,
+        "relation": cluster.signature,
+        "review_after_ms": DAY_MS,
+        "horizons_ms": list(HORIZONS_MS),
+    }

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions: the only way a recommendation changes status (engine rules 3, 4, 6; D14 to D19).
+
+Every function decides about exactly one full address (D15), needs a BECAUSE of 1 to 500 characters, and does
+everything inside one act of the substrate: what it checked is what it changes. The loser of two racing decisions is
+refused with LOP-E020 and is told who decided.
+
+* LIF-1  a refusal changes nothing: no grain, no mark, no status.
+* LIF-2  order of checks: right, reason, exists, ours, newest, transition, then what the decision itself needs.
+* LIF-3  nobody approves what they created (D14), on every surface, without exception.
+* LIF-4  a destructive apply needs an earlier approval, the admin right and the caller's flag (D19).
+* LIF-5  nothing is applied or rolled back on a chain that does not verify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deja_tui.engine import apply as applying
+from deja_tui.engine import audit, views
+from deja_tui.engine.actors import Caller
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.ledger import row_of
+from deja_tui.engine.objects import AuditEntry, Plan, Receipt, Recommendation
+from deja_tui.engine.operations import Add, Forget, Retire, Supersede
+from deja_tui.engine.substrate import LedgerRow, Substrate
+from deja_tui.engine.wire import read_recommendation
+from deja_tui.text import REASON_MAX, utc
+from deja_tui.text import reason as as_reason
+
+
+def approve(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
+    """Pending → approved. Raises LOP-E011, E020 to E022, E024 to E026, E040."""
+    caller.need("review")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "approved")
+        if row.creator == caller.actor:
+            raise LoopError("LOP-E021", "nobody approves what they created", "ask another reviewer")
+        return _decide(substrate, row, previous, "approved", caller, told, now_ms)
+
+
+def reject(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
+    """Pending → rejected; the finding stays silent for its cooldown (D26)."""
+    caller.need("review")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "rejected")
+        if row.status == "approved":
+            raise LoopError("LOP-E020", "it is already approved", "withdraw takes an approval back")
+        return _decide(substrate, row, previous, "rejected", caller, told, now_ms)
+
+
+def withdraw(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
+    """Approved → rejected: takes an approval back before anything was applied."""
+    caller.need("review")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "rejected")
+        if row.status != "approved":
+            raise LoopError(
+                "LOP-E020", f"it is {_words(row.status)}, not approved", "reject decides a pending one"
+            )
+        return _decide(substrate, row, previous, "rejected", caller, told, now_ms)
+
+
+def apply(
+    substrate: Substrate,
+    address: str,
+    because: str,
+    caller: Caller,
+    now_ms: int,
+    *,
+    allow_destructive: bool = False,
+) -> Receipt:
+    """Approved → applied: all operations and the stored inverse in one act."""
+    caller.need("apply")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "applied")
+        body = _body(substrate, address)
+        fault = _apply_refusal(substrate, row, body, caller, allow_destructive)
+        if fault:
+            raise fault
+        done = applying.execute(substrate, body.operations, address, now_ms)
+        notes = {
+            "effects": list(done.effects),
+            **({"inverse": list(done.inverse)} if done.inverse is not None else {}),
+        }
+        return _decide(substrate, row, previous, "applied", caller, told, now_ms, done.results, notes)
+
+
+def approve_and_apply(
+    substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int
+) -> Receipt:
+    """The fused call: two audit entries with one reason, in one act. Refuses a destructive proposal (D19)."""
+    caller.need("review")
+    caller.need("apply")
+    check_reason(because)
+    with views.atomic(substrate):
+        row, _ = _open(substrate, address, "approved")
+        body = _body(substrate, address)
+        if body.destructive:
+            raise LoopError(
+                "LOP-E023", "a destructive change needs an approval of its own first", "approve, then apply"
+            )
+        fault = applying.refusal(substrate, body.operations)
+        if fault:
+            raise fault
+        approve(substrate, row.address, because, caller, now_ms)
+        return apply(substrate, row.address, because, caller, now_ms)
+
+
+def rollback(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
+    """Applied → rolled back: recall answers again what it answered before the apply."""
+    caller.need("apply")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "rolled_back")
+        caller.need("write")
+        if previous.inverse is None:
+            raise LoopError("LOP-E020", "this apply has no inverse: what was forgotten is gone")
+        fault = applying.undo_refusal(substrate, previous.inverse)
+        if fault:
+            raise fault
+        effects = applying.undo(substrate, previous.inverse)
+        notes = {"effects": list(effects)}
+        return _decide(substrate, row, previous, "rolled_back", caller, told, now_ms, (), notes)
+
+
+def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructive: bool = False) -> Plan:
+    """A dry run of an apply: counts, whether it can be undone, and what would refuse it now. Writes nothing."""
+    row = find(substrate, address)
+    body = _body(substrate, address)
+    fault = _apply_refusal(substrate, row, body, caller, allow_destructive)
+
+    def count(kind: type) -> int:
+        return sum(isinstance(operation, kind) for operation in body.operations)
+
+    return Plan(
+        recommendation=address,
+        adds=count(Add),
+        supersedes=count(Supersede),
+        retires=count(Retire),
+        forgets=count(Forget),
+        undo=body.rollbackable,
+        refusal=str(fault) if fault else None,
+        operations=body.operations,
+    )
+
+
+def find(substrate: Substrate, address: str) -> LedgerRow:
+    """The row of ``address``. Raises LOP-E040 when it is no recommendation."""
+    row = views.ledger_row(substrate, address)
+    if row is None:
+        raise LoopError("LOP-E040", "there is no such recommendation", "deja loop list --status all")
+    return row
+
+
+def expire(substrate: Substrate, row: LedgerRow, because: str, now_ms: int) -> AuditEntry:
+    """Pending or approved → expired, by the engine itself, with a system audit."""
+    chain = audit.chain(substrate, row)
+    entry = audit.write(
+        substrate,
+        row.address,
+        previous=chain.entries[-1],
+        to_status="expired",
+        actor="engine:loop",
+        observer="system",
+        because=because,
+        now_ms=now_ms,
+    )
+    _keep(substrate, row.address)
+    return entry
+
+
+def check_reason(because: object) -> str:
+    """The reason as stored. Raises LOP-E011 when it is missing, blank or over 500 characters (D16)."""
+    told = as_reason(because)
+    if told is None:
+        raise LoopError(
+            "LOP-E011",
+            f"a BECAUSE of 1 to {REASON_MAX} characters is needed, not blank",
+            "say why in one sentence",
+        )
+    return told
+
+
+def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow, AuditEntry]:
+    """The row and its newest audit entry, when ``address`` may go to ``to_status`` (LIF-2)."""
+    row = find(substrate, address)
+    if row.foreign:
+        raise LoopError(
+            "LOP-E025",
+            "this recommendation came from another copy of the memory: it is history here",
+            "deja loop run finds it again here if it still holds",
+        )
+    if row.replaced_by:
+        raise LoopError(
+            "LOP-E024", "the finding was refreshed since", f"look at the newer one: {row.replaced_by[:12]}"
+        )
+    chain = audit.chain(substrate, row)
+    if not audit.allowed(row.status, to_status):
+        last = chain.entries[-1] if chain.entries else None
+        by = f" by {last.actor} at {utc(last.at)}" if last else ""
+        raise LoopError(
+            "LOP-E020",
+            f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{by}",
+        )
+    if not chain.verified:
+        raise LoopError("LOP-E026", f"its audit chain does not verify: {chain.fault}", "deja verify")
+    return row, chain.entries[-1]
+
+
+def _apply_refusal(
+    substrate: Substrate, row: LedgerRow, body: Recommendation, caller: Caller, allow_destructive: bool
+) -> LoopError | None:
+    if body.destructive and not (caller.may("admin") and allow_destructive and row.status == "approved"):
+        return LoopError(
+            "LOP-E023",
+            "a destructive change needs an earlier approval, the admin right and the flag",
+            "deja loop apply … --allow-destructive",
+        )
+    if not caller.may("write"):
+        return LoopError("LOP-E022", "what this would do needs the right write")
+    return applying.refusal(substrate, body.operations)
+
+
+def _decide(
+    substrate: Substrate,
+    row: LedgerRow,
+    previous: AuditEntry,
+    to_status: str,
+    caller: Caller,
+    because: str,
+    now_ms: int,
+    results: tuple[str, ...] = (),
+    notes: Mapping[str, object] | None = None,
+) -> Receipt:
+    entry = audit.write(
+        substrate,
+        row.address,
+        previous=previous,
+        to_status=to_status,
+        actor=caller.actor,
+        observer=audit.observer_of(caller.actor),
+        because=because,
+        now_ms=now_ms,
+        results=results,
+        notes=notes,
+    )
+    updated = _keep(substrate, row.address)
+    return Receipt(
+        recommendation=row.address,
+        audit=entry.address,
+        from_status=row.status,
+        to_status=to_status,
+        actor=caller.actor,
+        because=because,
+        at=entry.at,
+        chain_verified=audit.chain(substrate, updated).verified,
+        results=results,
+    )
+
+
+def _keep(substrate: Substrate, address: str) -> LedgerRow:
+    """Derive the row anew from grains and put it into the cached ledger."""
+    row = derive(substrate, address)
+    views.ledger_put(substrate, row)
+    return row
+
+
+def derive(substrate: Substrate, address: str) -> LedgerRow:
+    """The row of one recommendation, from its grain and its audit chain alone."""
+    grain = substrate.get(address)
+    if grain is None:
+        raise LoopError("LOP-E040", "there is no such recommendation")
+    pairs = audit.entries(substrate, address)
+    head = (pairs[-1][0], pairs[-1][1].seq) if pairs else None
+    return row_of(read_recommendation(grain), grain, head, pairs[0][0] if pairs else None)
+
+
+def _body(substrate: Substrate, address: str) -> Recommendation:
+    grain = substrate.get(address)
+    if grain is None:
+        raise LoopError("LOP-E040", "there is no such recommendation")
+    return read_recommendation(grain)
+
+
+def _words(status: str) -> str:
+    return status.replace("_", " ")

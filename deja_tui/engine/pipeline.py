@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run: gate, analyze, validate, dedup, store, close, advance. Pure in (substrate, options, now).
+
+Analysis only reads. Everything a run writes is written in one act at its end, so a run that dies leaves nothing and
+is simply run again. Reasons why a draft was not stored are counted apart (``dropped``).
+
+* RUN-1  the clock is never read: ``now_ms`` is an argument.
+* RUN-2  one identity has at most one open recommendation; a pending one is refreshed by supersession, an approved one
+  whose content changed expires and the new content is proposed again (D4).
+* RUN-3  an applied one covers the evidence that was there when it was applied; only newer evidence is a new finding.
+* RUN-4  an analyzer that failed or did not run closes nothing and moves no watermark.
+* RUN-5  ``only``, ``dry_run`` and a restricted set of namespaces close nothing of others and move no watermark (D26).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from deja_tui.engine import audit, lifecycle, views
+from deja_tui.engine.analyzer import Analyzer, Context
+from deja_tui.engine.analyzers import ANALYZERS
+from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.identity import identity, target_class
+from deja_tui.engine.ledger import cooling_until
+from deja_tui.engine.objects import SEVERITIES, Recommendation, RunOutcome, SkippedAnalyzer
+from deja_tui.engine.operations import check, to_plain
+from deja_tui.engine.reader import Reader
+from deja_tui.engine.substrate import LedgerRow, Position, Substrate
+from deja_tui.engine.templates import render
+from deja_tui.engine.wire import read_recommendation, recommendation_grain
+from deja_tui.errors import DejaError
+
+LAST_RUN: Final = "loop.last_run"
+FIRST_RUN: Final = "loop.first_run"
+_BECAUSE_PROPOSED: Final = "the analyzer found it"
+_BECAUSE_REFRESHED: Final = "the finding has changed since it was first proposed"
+_BECAUSE_GONE: Final = "the finding no longer holds"
+_BECAUSE_CHANGED: Final = "the finding changed after its approval"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzerConfig:
+    """What a file or host says of one analyzer. None: the analyzer's own default."""
+
+    enabled: bool | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    severity_floor: str | None = None
+    namespaces: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """One run. Gates are OR-composed: with several, any that is met opens; with none, the run goes ahead."""
+
+    trigger: str = "user:local"
+    namespaces: tuple[str, ...] | None = None
+    only: tuple[str, ...] = ()
+    dry_run: bool = False
+    min_new: int | None = None
+    min_new_errors: int | None = None
+    if_stale_ms: int | None = None
+    config: Mapping[str, AnalyzerConfig] = field(default_factory=dict)
+    analyzers: tuple[Analyzer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    analyzer: Analyzer
+    params: Mapping[str, Any]
+    draft: Draft
+    identity: str
+    floor: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    findings: list[_Finding]
+    ran: list[str]
+    skipped: list[SkippedAnalyzer]
+
+
+def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
+    """One pass of the Deja Loop. Raises LOP-E033 for an unknown analyzer in ``only``; analyzer faults are reported."""
+    analyzers = (*ANALYZERS, *options.analyzers)
+    _check_only(options.only, analyzers)
+    here = views.position(substrate)
+    last = views.setting(substrate, LAST_RUN) or {}
+    new_grains = here.grains - int(last.get("grains", 0))
+    new_errors = here.errors - int(last.get("errors", 0))
+    skip = _gate(options, new_grains, new_errors, last.get("at"), now_ms)
+    if skip:
+        return RunOutcome("skipped", skip, new_grains, new_errors)
+    analysis = _analyze(substrate, analyzers, options, now_ms)
+    base = RunOutcome(
+        "ran",
+        None,
+        new_grains,
+        new_errors,
+        proposed=len(analysis.findings),
+        analyzers_run=tuple(analysis.ran),
+        analyzers_skipped=tuple(analysis.skipped),
+    )
+    if options.dry_run:
+        lines = tuple(render(f.draft.template_id, f.draft.args) for f in analysis.findings)
+        return replace(base, drafts=lines)
+    with views.atomic(substrate):
+        return _store(substrate, analysis, base, options, here, now_ms)
+
+
+# --- gates -------------------------------------------------------------------------------------------
+
+
+def _gate(
+    options: RunOptions, new_grains: int, new_errors: int, last_at: int | None, now_ms: int
+) -> str | None:
+    gates = (options.min_new, options.min_new_errors, options.if_stale_ms)
+    if all(gate is None for gate in gates):
+        return None
+    stale = options.if_stale_ms is not None and (last_at is None or now_ms - last_at >= options.if_stale_ms)
+    many = options.min_new is not None and new_grains >= options.min_new
+    failing = options.min_new_errors is not None and new_errors >= options.min_new_errors
+    if stale or many or failing:
+        return None
+    only_stale = options.min_new is None and options.min_new_errors is None
+    return "not_stale" if only_stale else "min_new_not_met"
+
+
+def _check_only(only: Sequence[str], analyzers: Sequence[Analyzer]) -> None:
+    known = {analyzer.manifest.id for analyzer in analyzers}
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise LoopError("LOP-E033", "there is no such analyzer", "known: " + ", ".join(sorted(known)))
+
+
+# --- analysis: reads only ----------------------------------------------------------------------------
+
+
+def _analyze(
+    substrate: Substrate, analyzers: Sequence[Analyzer], options: RunOptions, now_ms: int
+) -> _Analysis:
+    reader = Reader(substrate)
+    covered = _covered(substrate)
+    result = _Analysis([], [], [])
+    for analyzer in analyzers:
+        manifest = analyzer.manifest
+        config = options.config.get(manifest.id, AnalyzerConfig())
+        if options.only and manifest.id not in options.only:
+            continue
+        if not (manifest.default_on if config.enabled is None else config.enabled):
+            result.skipped.append(SkippedAnalyzer(manifest.id, "disabled"))
+            continue
+        try:
+            params = manifest.resolve(config.params)
+            spaces = views.user_namespaces(config.namespaces or options.namespaces)
+            context = Context(reader, params, now_ms, spaces, manifest.family, covered)
+            drafts = list(analyzer.analyze(context))
+        except DejaError as fault:
+            result.skipped.append(SkippedAnalyzer(manifest.id, str(fault)))
+            continue
+        except Exception as fault:  # noqa: BLE001 - one analyzer's fault is reported and costs only its findings
+            result.skipped.append(SkippedAnalyzer(manifest.id, f"LOP-E030 failed: {type(fault).__name__}"))
+            continue
+        result.ran.append(manifest.id)
+        for draft in drafts:
+            _validate(result, analyzer, params, draft, config.severity_floor or "info")
+    return result
+
+
+def _covered(substrate: Substrate) -> dict[str, int]:
+    """Identity → arrival position up to which an applied recommendation covers evidence (RUN-3)."""
+    covered: dict[str, int] = {}
+    for row in views.ledger(substrate, ("applied",)):
+        if not row.foreign:
+            covered[row.identity] = max(row.decided_seq, covered.get(row.identity, 0))
+    return covered
+
+
+def _validate(
+    result: _Analysis, analyzer: Analyzer, params: Mapping[str, Any], draft: Draft, floor: str
+) -> None:
+    manifest = analyzer.manifest
+    try:
+        if target_class(draft.target_ref) not in manifest.target_classes:
+            raise LoopError("LOP-E010", "the target is of a class the analyzer does not declare")
+        if draft.severity not in SEVERITIES or not draft.evidence:
+            raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
+        check(draft.operations)
+    except LoopError as fault:
+        result.skipped.append(SkippedAnalyzer(manifest.id, f"one finding dropped: {fault}"))
+        return
+    bounded = replace(draft, evidence=draft.evidence[:MAX_EVIDENCE])
+    key = identity(manifest.family, draft.target_ref, draft.action)
+    result.findings.append(_Finding(analyzer, params, bounded, key, floor))
+
+
+# --- storing: one act --------------------------------------------------------------------------------
+
+
+def _store(
+    substrate: Substrate,
+    analysis: _Analysis,
+    base: RunOutcome,
+    options: RunOptions,
+    here: Position,
+    now_ms: int,
+) -> RunOutcome:
+    dropped: Counter[str] = Counter()
+    written: list[str] = []
+    refreshed = 0
+    known = views.ledger_by_identity(substrate, [finding.identity for finding in analysis.findings])
+    seen: set[str] = set()
+    for finding in analysis.findings:
+        if SEVERITIES.index(finding.draft.severity) < SEVERITIES.index(finding.floor):
+            dropped["below_floor"] += 1
+        elif finding.identity in seen:
+            dropped["duplicate"] += 1
+        else:
+            seen.add(finding.identity)
+            rows = [row for row in known.get(finding.identity, []) if not row.foreign]
+            reason, address, refreshes = _place(substrate, finding, rows, options.trigger, now_ms)
+            refreshed += refreshes
+            if reason:
+                dropped[reason] += 1
+            if address:
+                written.append(address)
+    closed = 0
+    whole = not options.only and options.namespaces is None
+    if whole:
+        closed = _close(substrate, analysis, now_ms)
+        views.set_setting(
+            substrate, LAST_RUN, {"at": now_ms, "seq": here.seq, "grains": here.grains, "errors": here.errors}
+        )
+        for name in analysis.ran:
+            views.set_setting(substrate, f"loop.watermark.{name}", {"at": now_ms, "seq": here.seq})
+        if views.setting(substrate, FIRST_RUN) is None:
+            views.set_setting(substrate, FIRST_RUN, {"at": now_ms})
+    return replace(
+        base,
+        deduped=dropped.total(),
+        stored=len(written) - refreshed,
+        refreshed=refreshed,
+        closed=closed,
+        dropped=dict(dropped),
+        recommendations=tuple(written),
+    )
+
+
+def _place(
+    substrate: Substrate, finding: _Finding, rows: list[LedgerRow], trigger: str, now_ms: int
+) -> tuple[str | None, str | None, bool]:
+    """(reason it was not stored, address written, whether that is a refresh) for one finding (RUN-2, RUN-3)."""
+    held = next((row for row in reversed(rows) if row.status in ("pending", "approved")), None)
+    if held:
+        body = _body(substrate, held)
+        if body and _same(body, finding.draft):
+            return "open", None, False
+        if held.status == "pending":
+            address = _propose(substrate, finding, trigger, now_ms, refreshes=held)
+            return None, address, True
+        lifecycle.expire(substrate, held, _BECAUSE_CHANGED, now_ms)
+        return None, _propose(substrate, finding, trigger, now_ms), False
+    if cooling_until(rows) > now_ms:
+        return "cooling", None, False
+    applied = [row.decided_seq for row in rows if row.status == "applied"]
+    newest = finding.draft.newest_evidence
+    if applied and newest is not None and newest <= max(applied):
+        return "applied", None, False
+    return None, _propose(substrate, finding, trigger, now_ms), False
+
+
+def _propose(
+    substrate: Substrate, finding: _Finding, trigger: str, now_ms: int, refreshes: LedgerRow | None = None
+) -> str:
+    manifest = finding.analyzer.manifest
+    grain = recommendation_grain(
+        finding.draft,
+        analyzer=manifest.id,
+        params=finding.params,
+        identity=finding.identity,
+        now_ms=now_ms,
+        since=refreshes.since if refreshes else now_ms,
+        refreshes=refreshes.address if refreshes else None,
+    )
+    if refreshes:
+        address = substrate.supersede(refreshes.address, grain).address
+        views.ledger_put(substrate, lifecycle.derive(substrate, refreshes.address))
+    else:
+        address = substrate.put(grain).address
+    creator = f"{'engine' if manifest.origin == 'builtin' else 'command'}:{manifest.id}"
+    audit.write(
+        substrate,
+        address,
+        previous=None,
+        to_status="pending",
+        actor=creator,
+        observer="system",
+        because=_BECAUSE_REFRESHED if refreshes else _BECAUSE_PROPOSED,
+        now_ms=now_ms,
+        notes={"creator": creator, "trigger": trigger, "source": manifest.origin},
+    )
+    views.ledger_put(substrate, lifecycle.derive(substrate, address))
+    return address
+
+
+def _close(substrate: Substrate, analysis: _Analysis, now_ms: int) -> int:
+    """Expire open recommendations of analyzers that ran and no longer find them (RUN-4)."""
+    found = {finding.identity for finding in analysis.findings}
+    closed = 0
+    for row in views.ledger(substrate, ("pending", "approved")):
+        if row.analyzer in analysis.ran and row.identity not in found and not row.foreign:
+            lifecycle.expire(substrate, row, _BECAUSE_GONE, now_ms)
+            closed += 1
+    return closed
+
+
+def _body(substrate: Substrate, row: LedgerRow) -> Recommendation | None:
+    grain = substrate.get(row.address)
+    try:
+        return read_recommendation(grain) if grain else None
+    except LoopError:
+        return None
+
+
+def _same(body: Recommendation, draft: Draft) -> bool:
+    """Whether a stored recommendation already says what the draft says."""
+    return (
+        body.evidence == draft.evidence
+        and body.evidence_total == draft.evidence_total
+        and body.severity == draft.severity
+        and dict(body.summary.args) == dict(draft.args)
+        and [to_plain(op) for op in body.operations] == [to_plain(op) for op in draft.operations]
+    )

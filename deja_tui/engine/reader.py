@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The read-only side of a substrate, which is all an analyzer gets (engine rule 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deja_tui.engine import views
+from deja_tui.engine.substrate import FailureCluster, Position, StoredGrain, Substrate
+
+
+class Reader:
+    """Reads of one substrate. It holds no method that writes and hands none out."""
+
+    __slots__ = ("__substrate",)
+
+    def __init__(self, substrate: Substrate) -> None:
+        self.__substrate = substrate
+
+    def get(self, address: str) -> StoredGrain | None:
+        return self.__substrate.get(address)
+
+    def scan(
+        self, type: str, namespaces: Sequence[str] | None = None, after: int = 0
+    ) -> Iterator[StoredGrain]:
+        return self.__substrate.scan(type, views.user_namespaces(namespaces), after)
+
+    def position(self) -> Position:
+        return views.position(self.__substrate)
+
+    def tool_failures(
+        self, since: int, until: int, after: int, namespaces: Sequence[str] | None
+    ) -> list[FailureCluster]:
+        return views.tool_failures(self.__substrate, since, until, after, namespaces)
+
+    def tool_failure_members(
+        self,
+        cluster: FailureCluster,
+        since: int,
+        until: int,
+        after: int,
+        namespaces: Sequence[str] | None,
+        limit: int,
+    ) -> list[StoredGrain]:
+        return views.tool_failure_members(
+            self.__substrate, cluster.tool, cluster.signature, since, until, after, namespaces, limit
+        )
+
+    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+        return views.duplicate_facts(self.__substrate, namespaces)
+
+    def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        return views.fact_matches(self.__substrate, namespace, subject, relation)

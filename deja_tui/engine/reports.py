@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What surfaces read: the queue, one recommendation in detail, its chain. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deja_tui.engine import audit, lifecycle, views
+from deja_tui.engine.actors import Caller
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
+from deja_tui.engine.substrate import LedgerRow, Substrate
+from deja_tui.engine.templates import render
+from deja_tui.engine.wire import read_recommendation
+
+
+def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow]:
+    """Rows in queue order; None: every status."""
+    rows = []
+    for row in views.ledger(substrate, statuses):
+        grain = substrate.get(row.address)
+        if grain is not None:
+            rows.append(_queue_row(row, read_recommendation(grain)))
+    return rows
+
+
+def _queue_row(row: LedgerRow, body: Recommendation) -> QueueRow:
+    return QueueRow(
+        address=row.address,
+        status=row.status,
+        severity=row.severity,
+        analyzer=row.analyzer,
+        origin=row.origin,
+        target_ref=row.target_ref,
+        summary=render(body.summary.template_id, body.summary.args),
+        evidence_total=body.evidence_total,
+        age_from=row.since,
+        destructive=body.destructive,
+        rollbackable=body.rollbackable,
+        foreign=row.foreign,
+    )
+
+
+def show(substrate: Substrate, address: str, caller: Caller, *, allow_destructive: bool = False) -> Detail:
+    """Everything about one recommendation. Raises LOP-E040 and LOP-E012."""
+    row = lifecycle.find(substrate, address)
+    grain = substrate.get(address)
+    if grain is None:
+        raise LoopError("LOP-E040", "there is no such recommendation")
+    body = read_recommendation(grain)
+    open_ = row.status in ("pending", "approved") and not row.foreign and row.replaced_by is None
+    targets = {target for operation in body.operations for target in operation.targets()}
+    return Detail(
+        recommendation=body,
+        status=row.status,
+        origin=row.origin,
+        creator=row.creator,
+        foreign=row.foreign,
+        replaced_by=row.replaced_by,
+        summary=render(body.summary.template_id, body.summary.args),
+        evidence=tuple(_evidence(substrate, cited) for cited in body.evidence),
+        targets={target: _evidence(substrate, target) for target in sorted(targets)},
+        chain=audit.chain(substrate, row),
+        plan=lifecycle.plan(substrate, address, caller, allow_destructive=allow_destructive)
+        if open_
+        else None,
+    )
+
+
+def _evidence(substrate: Substrate, address: str) -> Evidence:
+    grain = substrate.get(address)
+    if grain is None:
+        return Evidence(address, None, None, None, False)
+    return Evidence(address, grain.type, grain.namespace, grain.created_at, grain.live, grain.fields)
+
+
+def chain(substrate: Substrate, address: str) -> Chain:
+    """The audit chain of one recommendation. Raises LOP-E040."""
+    return audit.chain(substrate, lifecycle.find(substrate, address))

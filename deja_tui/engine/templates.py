@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summary lines: template id and arguments in, one cleaned line out (engine rule 2: analyzers never write prose).
+
+Rendering is one pass: the text of an argument is never scanned for further fields. A missing argument shows as a
+visible hole, so a recommendation of a newer analyzer stays readable. Arguments from grains are cleaned here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from deja_tui.text import clean
+
+TEMPLATES: Final[Mapping[str, str]] = {
+    "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
+    "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
+}
+_FIELD = re.compile(r"\{([a-z_]+)\}")
+_ARGUMENT_CELLS: Final = 96
+
+
+def render(template_id: str, args: Mapping[str, Any]) -> str:
+    """The line for a person, safe to show, one line.
+
+    Unknown template ids (a newer or removed analyzer, D28) are shown with their arguments in the order of their names.
+    """
+    template = TEMPLATES.get(template_id)
+    if template is None:
+        told = ", ".join(f"{clean(name, 32)} {clean(args[name], _ARGUMENT_CELLS)}" for name in sorted(args))
+        return f"{clean(template_id, 64)}: {told}" if told else clean(template_id, 64)
+    return _FIELD.sub(lambda match: _argument(args, match.group(1)), template)
+
+
+def _argument(args: Mapping[str, Any], name: str) -> str:
+    return clean(args[name], _ARGUMENT_CELLS) if name in args else f"{{?{name}}}"

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Set-based reads, each written once over the five substrate methods.
+
+A substrate that can answer faster offers a method of the same name and signature (without the first argument); the
+conformance tests compare both. Analyzers get these through `reader.Reader`, the engine calls them directly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
+
+from deja_tui.engine import ledger as books
+from deja_tui.engine.substrate import (
+    LOOP_NAMESPACE,
+    Atomic,
+    FailureCluster,
+    KeepsSettings,
+    LedgerRow,
+    NewGrain,
+    Position,
+    StoredGrain,
+    Substrate,
+    is_reserved,
+)
+from deja_tui.engine.wire import read_audit
+from deja_tui.text import error_signature, fold, strip_terminal_codes
+
+USER_TYPES: Final = (
+    "fact", "event", "state", "workflow", "tool", "observation", "goal", "reasoning", "consensus", "consent", "skill",
+)  # fmt: skip
+_ERROR_TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
+
+
+def _own(substrate: Substrate, name: str) -> Callable[..., Any] | None:
+    return getattr(substrate, name, None)
+
+
+# --- what a tool grain says --------------------------------------------------------------------------
+
+
+def tool_name(grain: StoredGrain) -> str:
+    """The tool's name without terminal codes, so that two spellings that look alike are one tool."""
+    return strip_terminal_codes(str(grain.get("tool_name") or grain.get("name") or "")).strip()
+
+
+def error_text(grain: StoredGrain) -> object:
+    """The first field that says what went wrong; its raw value."""
+    return next((grain.get(name) for name in _ERROR_TEXT_FIELDS if grain.get(name) is not None), "")
+
+
+def has_outcome(grain: StoredGrain) -> bool:
+    """Whether the call is known to have ended; a call without a result counts neither way."""
+    return bool(grain.get("status") != "pending")
+
+
+def is_failure(grain: StoredGrain) -> bool:
+    return bool(grain.get("is_error") is True and has_outcome(grain))
+
+
+# --- views -------------------------------------------------------------------------------------------
+
+
+def position(substrate: Substrate) -> Position:
+    """How much has arrived in user namespaces."""
+    if own := _own(substrate, "position"):
+        return own()  # type: ignore[no-any-return]
+    seq = grains = errors = 0
+    for kind in USER_TYPES:
+        for grain in substrate.scan(kind):
+            seq, grains = max(seq, grain.seq), grains + 1
+            errors += kind == "tool" and is_failure(grain)
+    return Position(seq, grains, errors)
+
+
+def tool_failures(
+    substrate: Substrate, since: int, until: int, after: int, namespaces: Sequence[str] | None
+) -> list[FailureCluster]:
+    """Failing calls by (tool, signature), created in [since, until] and arrived after ``after``."""
+    if own := _own(substrate, "tool_failures"):
+        return own(since, until, after, namespaces)  # type: ignore[no-any-return]
+    calls: Counter[str] = Counter()
+    members: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for grain in _window(substrate, since, until, after, namespaces):
+        calls[tool_name(grain)] += 1
+        if is_failure(grain):
+            members[tool_name(grain), error_signature(error_text(grain))][grain.namespace] += 1
+    return [
+        FailureCluster(
+            tool, signature, spread.total(), calls[tool], min(spread, key=lambda n: (-spread[n], n))
+        )
+        for (tool, signature), spread in sorted(members.items())
+    ]
+
+
+def tool_failure_members(
+    substrate: Substrate,
+    tool: str,
+    signature: str,
+    since: int,
+    until: int,
+    after: int,
+    namespaces: Sequence[str] | None,
+    limit: int,
+) -> list[StoredGrain]:
+    """The members of one cluster, newest first by (created_at, address), at most ``limit``."""
+    if own := _own(substrate, "tool_failure_members"):
+        return own(tool, signature, since, until, after, namespaces, limit)  # type: ignore[no-any-return]
+    found = [
+        grain
+        for grain in _window(substrate, since, until, after, namespaces)
+        if is_failure(grain) and tool_name(grain) == tool and error_signature(error_text(grain)) == signature
+    ]
+    return sorted(found, key=lambda grain: (grain.created_at, grain.address), reverse=True)[:limit]
+
+
+def _window(
+    substrate: Substrate, since: int, until: int, after: int, namespaces: Sequence[str] | None
+) -> Iterator[StoredGrain]:
+    for grain in substrate.scan("tool", namespaces, after):
+        if grain.live and since <= grain.created_at <= until and tool_name(grain) and has_outcome(grain):
+            yield grain
+
+
+def duplicate_facts(substrate: Substrate, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+    """Groups of live facts that may say the same, each ordered by (created_at, address). Text decides later (D11)."""
+    if own := _own(substrate, "duplicate_facts"):
+        return own(namespaces)  # type: ignore[no-any-return]
+    groups: dict[tuple[str, ...], list[StoredGrain]] = defaultdict(list)
+    for grain in substrate.scan("fact", namespaces):
+        if grain.live and fact_key(grain):
+            groups[fact_key(grain)].append(grain)
+    return [
+        sorted(group, key=lambda grain: (grain.created_at, grain.address))
+        for _, group in sorted(groups.items())
+        if len(group) > 1
+    ]
+
+
+def fact_key(grain: StoredGrain) -> tuple[str, ...]:
+    """Folded (namespace, subject, relation, object), or () for a fact that lacks one of them."""
+    parts = [grain.get(name) for name in ("subject", "relation", "object")]
+    if not all(isinstance(part, str) for part in parts):
+        return ()
+    return (fold(grain.namespace), *(fold(str(part)) for part in parts))
+
+
+def fact_matches(substrate: Substrate, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+    """Live facts with exactly this subject and relation, oldest first."""
+    if own := _own(substrate, "fact_matches"):
+        return own(namespace, subject, relation)  # type: ignore[no-any-return]
+    return [
+        grain
+        for grain in substrate.scan("fact", [namespace])
+        if grain.live and grain.get("subject") == subject and grain.get("relation") == relation
+    ]
+
+
+# --- the loop's own grains ---------------------------------------------------------------------------
+
+
+def audits_of(substrate: Substrate, recommendation: str) -> list[StoredGrain]:
+    """The audit Observations of one recommendation in arrival order."""
+    if own := _own(substrate, "audits_of"):
+        return own(recommendation)  # type: ignore[no-any-return]
+    return [
+        grain
+        for grain in substrate.scan("observation", [LOOP_NAMESPACE])
+        if (entry := read_audit(grain)) and entry.recommendation == recommendation
+    ]
+
+
+def ledger(substrate: Substrate, statuses: Iterable[str] | None = None) -> list[LedgerRow]:
+    """Rows in queue order: severity falling, then oldest, identity, address; without refreshed ones."""
+    wanted = None if statuses is None else tuple(statuses)
+    if own := _own(substrate, "ledger_list"):
+        return own(wanted)  # type: ignore[no-any-return]
+    rows = [row for row in books.replay(substrate) if row.replaced_by is None]
+    return sorted((row for row in rows if wanted is None or row.status in wanted), key=books.queue_order)
+
+
+def ledger_row(substrate: Substrate, address: str) -> LedgerRow | None:
+    """The row of one recommendation, refreshed ones included."""
+    if own := _own(substrate, "ledger_get"):
+        return own(address)  # type: ignore[no-any-return]
+    return next((row for row in books.replay(substrate) if row.address == address), None)
+
+
+def ledger_by_identity(substrate: Substrate, identities: Sequence[str]) -> Mapping[str, list[LedgerRow]]:
+    """Rows that carry one of ``identities``, oldest decision first; refreshed ones left out."""
+    if own := _own(substrate, "ledger_by_identity"):
+        return own(identities)  # type: ignore[no-any-return]
+    found: dict[str, list[LedgerRow]] = defaultdict(list)
+    wanted = set(identities)
+    for row in books.replay(substrate):
+        if row.identity in wanted and row.replaced_by is None:
+            found[row.identity].append(row)
+    return {key: sorted(rows, key=lambda row: row.decided_seq) for key, rows in found.items()}
+
+
+def ledger_put(substrate: Substrate, row: LedgerRow) -> None:
+    """Keep ``row`` where the substrate caches the ledger; elsewhere it is replayed from the grains each time."""
+    if own := _own(substrate, "ledger_put"):
+        own(row)
+
+
+def intact(substrate: Substrate, address: str) -> bool:
+    """Whether the stored bytes still have their address. A substrate that cannot tell is believed."""
+    own = _own(substrate, "intact")
+    return bool(own(address)) if own else True
+
+
+# --- optional capabilities ---------------------------------------------------------------------------
+
+
+def atomic(substrate: Substrate) -> AbstractContextManager[None]:
+    """One act around several writes, as far as the substrate offers it."""
+    return substrate.atomic() if isinstance(substrate, Atomic) else nullcontext()
+
+
+def setting(substrate: Substrate, key: str) -> Any:
+    """A small named value; on a substrate without settings it lives in a chain of State grains."""
+    if isinstance(substrate, KeepsSettings):
+        return substrate.setting(key)
+    return _memo(substrate)[1].get(key)
+
+
+def set_setting(substrate: Substrate, key: str, value: Any) -> None:
+    """Write what `setting` reads."""
+    if isinstance(substrate, KeepsSettings):
+        substrate.set_setting(key, value)
+        return
+    head, values = _memo(substrate)
+    order = (int(head.get("context")["serial"]) + 1) if head else 0
+    grain = NewGrain(
+        "state", LOOP_NAMESPACE, order, {"context": {"serial": order, "values": {**values, key: value}}}
+    )
+    if head is None:
+        substrate.put(grain)
+    else:
+        substrate.supersede(head.address, grain)
+
+
+def _memo(substrate: Substrate) -> tuple[StoredGrain | None, dict[str, Any]]:
+    heads = [grain for grain in substrate.scan("state", [LOOP_NAMESPACE]) if grain.live]
+    return (heads[-1], dict(heads[-1].get("context")["values"])) if heads else (None, {})
+
+
+def user_namespaces(namespaces: Sequence[str] | None) -> Sequence[str] | None:
+    """The run's namespaces without reserved ones: analyzers never read there (D7)."""
+    return None if namespaces is None else tuple(name for name in namespaces if not is_reserved(name))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference substrate: the five methods over a dict, for conformance tests and for reading how little is needed.
+
+Its addresses are SHA-256 over canonical JSON, so they differ from a file's; nothing else may.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from deja_tui.engine.substrate import MarkKind, NewGrain, Put, is_reserved
+from deja_tui.errors import DejaError
+from deja_tui.text import compact_json
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGrain:
+    """A grain of the reference substrate."""
+
+    address: str
+    seq: int
+    type: str
+    namespace: str
+    created_at: int
+    fields: Mapping[str, Any]
+    live: bool = True
+    superseded_by: str | None = None
+    imported: bool = False
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.fields.get(name, default)
+
+
+class BareSubstrate:
+    """Exactly the five methods of the protocol, nothing more."""
+
+    def __init__(self) -> None:
+        self.grains: dict[str, MemoryGrain] = {}
+
+    def scan(
+        self, type: str, namespaces: Sequence[str] | None = None, after: int = 0
+    ) -> Iterator[MemoryGrain]:
+        for grain in list(self.grains.values()):
+            wanted = not is_reserved(grain.namespace) if namespaces is None else grain.namespace in namespaces
+            if wanted and grain.type == type and grain.seq > after:
+                yield grain
+
+    def get(self, address: str) -> MemoryGrain | None:
+        found = self.grains.get(address)
+        return None if found is None or found.type == "tombstone" else found
+
+    def put(self, grain: NewGrain) -> Put:
+        fields = json.loads(json.dumps(dict(grain.fields)))
+        content = [grain.type, grain.namespace, grain.created_at, fields]
+        address = hashlib.sha256(compact_json(content).encode()).hexdigest()
+        if address in self.grains:
+            return Put(address, new=False)
+        seq = len(self.grains) + 1
+        self.grains[address] = MemoryGrain(
+            address, seq, grain.type, grain.namespace, grain.created_at, fields
+        )
+        return Put(address, new=True)
+
+    def supersede(self, address: str, grain: NewGrain) -> Put:
+        old = self._there(address)
+        if not old.live:
+            raise DejaError("MEM-E002", "the grain was already superseded")
+        put = self.put(grain)
+        self.mark(address, "supersede", put.address)
+        return put
+
+    def mark(self, address: str, kind: MarkKind, by: str | None = None) -> None:
+        old = self._there(address)
+        gone = kind != "reopen"
+        self.grains[address] = replace(
+            old, live=not gone, superseded_by=by if kind in ("retire", "supersede") else None
+        )
+
+    def _there(self, address: str) -> MemoryGrain:
+        grain = self.get(address)
+        if grain is None:
+            raise DejaError("MEM-E001", "no such grain")
+        return grain
+
+
+class ReferenceSubstrate(BareSubstrate):
+    """The bare substrate with its optional capabilities: acts, settings, forgetting."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settings: dict[str, Any] = {}
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        before = copy(self.grains), copy(self.settings)
+        try:
+            yield
+        except BaseException:
+            self.grains, self.settings = before
+            raise
+
+    def setting(self, key: str) -> Any:
+        return self.settings.get(key)
+
+    def set_setting(self, key: str, value: Any) -> None:
+        self.settings[key] = value
+
+    def forget(self, address: str) -> None:
+        self._there(address)
+        # the position stays taken, so that later arrivals keep rising
+        self.grains[address] = replace(self.grains[address], type="tombstone", fields={}, live=False)
