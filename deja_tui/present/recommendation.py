@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recommendation as lines with meanings: queue rows, sections of a detail, evidence, trail, receipts, dry runs.
+
+Times are epoch ms UTC, widths terminal cells. `plain` gives the same lines as text for the command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deja_tui.engine.objects import (
+    AuditEntry,
+    Chain,
+    Detail,
+    Evidence,
+    Plan,
+    QueueRow,
+    Receipt,
+    RunOutcome,
+)
+from deja_tui.present.change import CANNOT_BE_UNDONE, HANG, change
+from deja_tui.present.line import Line, Span, clip, heading, joined, line, pad, width, wrap, wrapped
+from deja_tui.present.words import (
+    EVIDENCE_LIMIT,
+    TEXT_FIELDS,
+    age,
+    fenced,
+    fields_line,
+    named,
+    plural,
+    ratio,
+    says,
+    short,
+    thread_of,
+    unique_length,
+    value_of,
+)
+from deja_tui.text import cells, clean, duration, utc
+
+SEVERITY_LETTERS: Final[Mapping[str, str]] = {"high": "H", "medium": "M", "low": "L", "info": "i"}
+ORIGIN_LETTERS: Final[Mapping[str, str]] = {
+    "builtin": " ",
+    "command": "C",
+    "submitted": "A",
+    "model": "~",
+    "llm": "~",
+}
+STATUS_WORDS: Final[Mapping[str, str]] = {
+    "pending": "pending",
+    "approved": "approved",
+    "rejected": "rejected",
+    "applied": "applied",
+    "rolled_back": "rolled back",
+    "expired": "expired",
+}
+_TEXT_HANG: Final = 3
+_ADDRESS = re.compile(r"[0-9a-f]{64}")
+
+
+def status_word(status: str) -> str:
+    """A status as people read it."""
+    return STATUS_WORDS.get(status) or clean(status, limit=20)
+
+
+def severity(name: str) -> Span:
+    """The severity letter: H, M, L or i."""
+    return Span(
+        SEVERITY_LETTERS.get(name, "?"), f"severity-{name}" if name in SEVERITY_LETTERS else "warning"
+    )
+
+
+def analyzer_name(analyzer: str) -> str:
+    """An analyzer id without the publisher that is always there: ``tool_failure/1``."""
+    return clean(analyzer.removeprefix("loop."), limit=80)
+
+
+def target_name(target_ref: str) -> str:
+    """A target without scheme and discriminator, for narrow columns: ``lessons/stripe_refund``."""
+    _, _, rest = target_ref.partition(":")
+    name, _, _ = (rest or target_ref).partition("#")
+    return target_text(name or target_ref)
+
+
+def target_text(target_ref: str) -> str:
+    """A target with the addresses in it shortened to 8 digits."""
+    return clean(_ADDRESS.sub(lambda found: short(found.group()), target_ref), limit=200)
+
+
+def creator_name(creator: str, analyzer: str) -> str:
+    """Who proposed: ``engine`` where it is the analyzer that is named anyway, else the whole label (D14)."""
+    return "engine" if creator == f"engine:{analyzer}" else clean(creator, limit=80)
+
+
+# --- queue ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The widths of a queue's columns, in cells; 0 leaves a column out."""
+
+    digits: int
+    address: int
+    analyzer: int
+    target: int
+    status: int
+    summary: int
+
+
+def columns(
+    rows: Sequence[QueueRow], room: int, *, addresses: bool = False, summaries: bool = True
+) -> Columns:
+    """Fit the columns of these rows into ``room`` cells (without the mark); the summary takes what is left."""
+    digits = unique_length(row.address for row in rows)
+    address = digits + 2 if addresses else 0
+    status = 12 if len({row.status for row in rows} - {"pending"}) else 0
+    analyzer = min(18, max([8, *(cells(analyzer_name(row.analyzer)) for row in rows)])) + 1
+    fixed = address + status + 3 + analyzer + 5 + 5 + 2
+    widest = max([6, *(cells(target_name(row.target_ref)) for row in rows)])
+    most = max(6, (room - fixed) // 3) if summaries else max(6, room - fixed)
+    # A narrow table with addresses has no room for both, and the summary names the target anyway.
+    target = 0 if addresses and room < 100 else min(widest, most) + 1
+    summary = max(0, room - fixed - target) if summaries else 0
+    return Columns(digits, address, analyzer, target, status, summary)
+
+
+def queue_head(layout: Columns) -> Line:
+    """The column titles of a queue."""
+    parts: list[Line] = []
+    if layout.address:
+        parts.append(pad(line("address"), layout.address))
+    parts.append(line("S  ", *pad(line("analyzer"), layout.analyzer), *pad(line("target"), layout.target)))
+    parts.append(line(" evid", "  age", "  "))
+    if layout.status:
+        parts.append(pad(line("status"), layout.status))
+    if layout.summary:
+        parts.append(clip(line("summary"), layout.summary))
+    return tuple(Span(span.text, "dim") for part in parts for span in part)
+
+
+def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
+    """One row: severity letter, origin letter (D55), analyzer, target, evidence count, age, status, summary."""
+    parts: list[Line] = []
+    if layout.address:
+        parts.append(pad(line(Span(short(row.address, layout.digits), "address")), layout.address))
+    parts.append(line(severity(row.severity), ORIGIN_LETTERS.get(row.origin, "?"), " "))
+    parts.append(pad(line(analyzer_name(row.analyzer)), layout.analyzer - 1))
+    parts.append((Span(" "),))
+    if layout.target:
+        parts.append(line(pad(line(target_name(row.target_ref)), layout.target - 1), " "))
+    parts.append(line(f"{row.evidence_total:>5}"[-5:], f"{age(now_ms - row.age_from):>5}"[-5:], "  "))
+    if layout.status:
+        parts.append(pad(line(Span(status_word(row.status), _status_meaning(row.status))), layout.status))
+    if layout.summary:
+        parts.append(clip(line(_flags(row), clean(row.summary, limit=400)), layout.summary))
+    return tuple(span for part in parts for span in part)
+
+
+def _flags(row: QueueRow) -> Line:
+    return line(
+        Span("FORGET ", "error") if row.destructive else "",
+        Span("imported ", "warning") if row.foreign else "",
+    )
+
+
+def _status_meaning(status: str) -> str:
+    return {"approved": "ok", "applied": "ok", "rejected": "dim", "expired": "dim"}.get(status, "")
+
+
+# --- one recommendation -----------------------------------------------------------------------------
+
+
+def digits_of(detail: Detail) -> int:
+    """How many digits tell apart all addresses a detail shows."""
+    known = {detail.recommendation.address, *detail.targets}
+    known.update(grain.address for grain in detail.evidence)
+    known.update(entry.address for entry in detail.chain.entries)
+    return unique_length(known)
+
+
+def identity(detail: Detail, room: int, *, status: bool = True) -> Line:
+    """``H a41f09c2  loop.tool_failure/1  entity:lessons/x  PENDING``, cut in the target when room is short."""
+    recommendation = detail.recommendation
+    before = line(
+        severity(recommendation.severity),
+        " ",
+        Span(short(recommendation.address, digits_of(detail)), "address"),
+        "  ",
+        Span(clean(recommendation.analyzer, limit=80), "strong"),
+        "  ",
+    )
+    after = line(
+        Span(f"  {status_word(detail.status).upper()}", "strong") if status else "",
+        Span("  IMPORTED", "warning") if detail.foreign else "",
+        Span(f"  {CANNOT_BE_UNDONE}", "error") if recommendation.destructive else "",
+    )
+    target = clip(line(target_text(recommendation.target_ref)), max(6, room - width(before) - width(after)))
+    return clip(line(before, target, after), room)
+
+
+def about(detail: Detail, now_ms: int) -> Line:
+    """Where a recommendation comes from, how old it is, what was counted, whether it can be undone."""
+    recommendation = detail.recommendation
+    counted = baseline(detail)
+    undo = "yes" if recommendation.rollbackable else "no" if recommendation.operations else "nothing to undo"
+    return joined(
+        [
+            line(Span("proposed by ", "dim"), creator_name(detail.creator, recommendation.analyzer)),
+            line(duration(now_ms - recommendation.since), Span(" ago", "dim")),
+            *([line(counted)] if counted else []),
+            line(Span("undo: ", "dim"), undo),
+        ]
+    )
+
+
+def baseline(detail: Detail) -> str | None:
+    """``8 of 20 (40 %), 30 d`` where the finding counted something, else None."""
+    arguments = detail.recommendation.summary.args
+    part, whole = arguments.get("count"), arguments.get("calls")
+    if not (isinstance(part, int) and isinstance(whole, int)):
+        return None
+    days = detail.recommendation.params.get("window_days")
+    return ratio(part, whole) + (f" in {days} d" if isinstance(days, int) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a detail. ``heading`` is drawn as a rule over the full width; lines are wrapped already."""
+
+    id: str
+    title: str
+    meaning: str
+    lines: tuple[Line, ...]
+
+
+def sections(detail: Detail, now_ms: int, room: int, *, whole: bool = False) -> list[Section]:
+    """The parts of a detail in reading order; ``whole`` shows every field of the evidence."""
+    digits = digits_of(detail)
+    return [
+        Section("change", "Change, literal", "heading", tuple(wrapped(change(detail, digits), room, HANG))),
+        Section(
+            "evidence",
+            f"Evidence {len(detail.evidence)} of {detail.recommendation.evidence_total}",
+            "heading",
+            tuple(evidence(detail, room, digits, whole=whole)),
+        ),
+        trail_section(detail.chain, room, digits),
+        Section("finding", "Finding", "heading", tuple(finding(detail, now_ms, room))),
+    ]
+
+
+def evidence(detail: Detail, room: int, digits: int, *, whole: bool = False) -> list[Line]:
+    """The cited grains: address, type, time, thread and what each says, fenced."""
+    lines: list[Line] = []
+    tools = {grain.fields.get("tool_name") for grain in detail.evidence if grain.type is not None}
+    for grain in detail.evidence:
+        if whole:
+            lines.extend(_evidence_whole(grain, room, digits))
+        else:
+            lines.extend(_evidence_row(grain, room, digits, same_tool=len(tools) == 1))
+    missing = detail.recommendation.evidence_total - len(detail.evidence)
+    if missing > 0:
+        lines.append(line(Span(f" {missing:,} more are counted but not cited.", "dim")))
+        if detail.recommendation.evidence_query:
+            query = line(Span(" all of them: ", "dim"), fenced(detail.recommendation.evidence_query, 400))
+            lines.extend(wrap(query, room, HANG))
+    if not detail.evidence and missing <= 0:
+        lines.append(line(Span(" none cited", "dim")))
+    return lines
+
+
+def _evidence_head(grain: Evidence, digits: int) -> Line:
+    where = Span(f" {short(grain.address, digits)}", "address")
+    if grain.type is None:
+        return line(where, Span("  not in this memory (any more)", "warning"))
+    kind = "tool error" if grain.type == "tool" and grain.fields.get("is_error") is True else grain.type
+    thread = thread_of(grain.fields)
+    return line(
+        where,
+        f"  {clean(kind, 11):<10}",
+        Span(f"  {utc(grain.created_at)}" if grain.created_at is not None else "", "dim"),
+        line("  ", clip(line(named(thread, "dim")), 24)) if thread else (),
+        Span("" if grain.live else "  not live any more", "warning"),
+    )
+
+
+def _evidence_row(grain: Evidence, room: int, digits: int, *, same_tool: bool) -> list[Line]:
+    head = _evidence_head(grain, digits)
+    if grain.type is None:
+        return [clip(head, room)]
+    # One tool for all of them stands in the summary already; its name in each row would push the text out.
+    left_out = {"tool_name"} if same_tool and grain.fields.get("tool_name") and _has_text(grain) else set()
+    fields = {name: value for name, value in grain.fields.items() if name not in left_out}
+    told = says(fields, EVIDENCE_LIMIT)
+    if width(head) + 2 + width(told) <= room or room >= 110:
+        return [clip(line(head, "  ", told), room)]
+    return [clip(head, room), clip(line(" " * _TEXT_HANG, told), room)]
+
+
+def _has_text(grain: Evidence) -> bool:
+    return any(grain.fields.get(name) is not None for name in TEXT_FIELDS)
+
+
+def _evidence_whole(grain: Evidence, room: int, digits: int) -> list[Line]:
+    lines = [clip(_evidence_head(grain, digits), room)]
+    fields = {**grain.fields, **({"namespace": grain.namespace} if grain.namespace is not None else {})}
+    for name, value in sorted(fields.items()):
+        lines.extend(wrap(line(" " * _TEXT_HANG, named(name, "dim"), " ", value_of(value)), room, HANG + 1))
+    return lines
+
+
+def trail_section(chain: Chain, room: int, digits: int) -> Section:
+    """The audit trail with its verdict in the title."""
+    if chain.verified:
+        return Section("trail", "Trail, chain verified", "heading", tuple(trail(chain, room, digits)))
+    at = f" at {short(chain.fault_address, digits)}" if chain.fault_address else ""
+    return Section(
+        "trail", f"Trail, CHAIN BROKEN{at}: decisions off", "error", tuple(trail(chain, room, digits))
+    )
+
+
+def trail(chain: Chain, room: int, digits: int) -> list[Line]:
+    """One entry a transition: time, what happened, who, the audit address; below it the reason."""
+    lines: list[Line] = []
+    if not chain.verified:
+        fault = clean(chain.fault or "the audit chain does not verify", limit=200)
+        lines.extend(wrap(line(Span(f" ! {fault}", "error")), room, _TEXT_HANG))
+    for entry in chain.entries:
+        bad = entry.address == chain.fault_address
+        head = line(
+            Span("!" if bad else " ", "error"),
+            Span(utc(entry.at), "dim"),
+            f"  {_happened(entry):<11}",
+            f"  {clean(entry.actor, limit=80)}",
+            "  ",
+            Span(short(entry.address, digits), "address"),
+        )
+        lines.extend(wrap(head, room, _TEXT_HANG))
+        lines.extend(wrap(line(" " * _TEXT_HANG, Span("because ", "dim"), fenced(entry.because)), room, HANG))
+        if entry.results:
+            wrote = ", ".join(short(address, digits) for address in entry.results)
+            lines.extend(
+                wrap(line(" " * _TEXT_HANG, Span("wrote ", "dim"), Span(wrote, "address")), room, HANG)
+            )
+    if not chain.entries:
+        lines.append(line(Span(" no audit entry", "warning")))
+    return lines
+
+
+def _happened(entry: AuditEntry) -> str:
+    if entry.to_status == "pending":
+        return "proposed"
+    if entry.to_status == "rejected" and entry.from_status == "approved":
+        return "withdrawn"
+    return status_word(entry.to_status)
+
+
+def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
+    """The facts around a finding: target, parameters, counts, confidence, what an apply would do now."""
+    recommendation = detail.recommendation
+    counted = baseline(detail)
+    rows: list[tuple[str, Line]] = [
+        ("target", line(target_text(recommendation.target_ref))),
+        ("address", line(Span(recommendation.address, "address"))),
+    ]
+    if counted:
+        rows.append(("counted", line(counted)))
+    rows.append(("proposed", line(f"{utc(recommendation.since)}  by {clean(detail.creator, limit=80)}")))
+    if recommendation.params:
+        rows.append(("parameters", fields_line(recommendation.params)))
+    rows.append(("confidence", line(_share(recommendation.confidence))))
+    if detail.replaced_by is not None:
+        rows.append(("replaced by", line(Span(short(detail.replaced_by), "address"))))
+    if detail.plan is not None:
+        rows.append(("dry run", plan(detail.plan, label=False)))
+    if detail.status == "applied" and recommendation.metric:
+        rows.append(("outcome", line("not measured yet")))
+    label = max(len(name) for name, _ in rows)
+    return [
+        piece
+        for name, content in rows
+        for piece in wrap(line(" ", Span(f"{name:<{label}}  ", "dim"), content), room, label + 3)
+    ]
+
+
+def _share(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, int | float) else clean(value, limit=20)
+
+
+# --- decisions --------------------------------------------------------------------------------------
+
+
+def plan(found: Plan, *, label: bool = True) -> Line:
+    """``Dry run: 0 add, 2 retire, 0 forget. Undo: yes.``"""
+    head = "Dry run: " if label else ""
+    if found.refusal is not None:
+        return line(
+            Span(head, "dim"), Span(f"would be refused: {clean(found.refusal, limit=300)}", "warning")
+        )
+    counts = [f"{found.adds} add"]
+    if found.supersedes:
+        counts.append(f"{found.supersedes} supersede")
+    counts.append(f"{found.retires} retire")
+    erased = Span(f"{found.forgets} forget", "error" if found.forgets else "")
+    undo = Span("yes" if found.undo else "no", "" if found.undo else "error")
+    return line(Span(head, "dim"), ", ".join(counts), ", ", erased, ". Undo: ", undo, ".")
+
+
+def receipt(found: Receipt) -> list[Line]:
+    """What a decision left: the transition, its reason, the whole audit address, the chain check, what was written."""
+    digits = unique_length((found.recommendation, found.audit, *found.results))
+    check = (
+        Span("verified", "ok")
+        if found.chain_verified
+        else Span("BROKEN: the audit chain does not verify", "error")
+    )
+    lines = [
+        line(
+            Span(_moved(found), "ok"),
+            "  ",
+            Span(short(found.recommendation, digits), "address"),
+            Span("  by ", "dim"),
+            clean(found.actor, limit=80),
+            Span(f"  {utc(found.at)}", "dim"),
+        ),
+        line(Span("because  ", "dim"), fenced(found.because)),
+        line(Span("audit    ", "dim"), Span(clean(found.audit, limit=64), "address")),
+        line(Span("chain    ", "dim"), check),
+    ]
+    if found.results:
+        wrote = ", ".join(short(address, digits) for address in found.results)
+        lines.append(line(Span("wrote    ", "dim"), Span(wrote, "address")))
+    return lines
+
+
+def _moved(found: Receipt) -> str:
+    if found.to_status == "rejected" and found.from_status == "approved":
+        return "WITHDRAWN"
+    return status_word(found.to_status).upper()
+
+
+def run(outcome: RunOutcome) -> list[Line]:
+    """What a run of the analyzers did."""
+    new = f"{plural(outcome.new_grains, 'new grain')}, {plural(outcome.new_error_events, 'new error')} since last time"
+    if outcome.outcome == "skipped":
+        why = clean(outcome.skip_reason or "no reason given", limit=120)
+        return [line(Span("skipped", "strong"), f": {why}"), line(new)]
+    counts = [f"{outcome.proposed} proposed", f"{outcome.stored} stored", f"{outcome.refreshed} refreshed"]
+    counts += [f"{outcome.deduped} already known", f"{outcome.closed} closed"]
+    if outcome.auto_applied:
+        counts.append(f"{outcome.auto_applied} applied under policy")
+    lines = [line(Span("ran", "strong"), f": {', '.join(counts)}"), line(new)]
+    if outcome.dropped:
+        lines.append(line(Span("not stored: ", "dim"), _tally(outcome.dropped)))
+    if outcome.analyzers_run:
+        names = ", ".join(analyzer_name(name) for name in outcome.analyzers_run)
+        lines.append(line(Span("analyzers: ", "dim"), names))
+    lines.extend(
+        line(Span("left out: ", "dim"), analyzer_name(skipped.id), f" ({clean(skipped.reason, limit=200)})")
+        for skipped in outcome.analyzers_skipped
+    )
+    digits = unique_length(outcome.recommendations)
+    lines.extend(
+        line(Span("recommendation ", "dim"), Span(short(address, digits), "address"))
+        for address in outcome.recommendations
+    )
+    lines.extend(line(Span("would propose ", "dim"), clean(summary, limit=400)) for summary in outcome.drafts)
+    return lines
+
+
+def _tally(counts: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{clean(count, limit=12)} {clean(name, limit=40)}" for name, count in sorted(counts.items())
+    )
+
+
+def section_lines(found: Section, room: int) -> list[Line]:
+    """A section with its rule."""
+    return [heading(found.title, room, meaning=found.meaning), *found.lines]

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small words every surface shares: fenced text, names, short addresses, ages, counts.
+
+Grain text becomes visible here and nowhere else in this room, so that nothing reaches a screen uncleaned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+from deja_tui.present.line import Line, Span, joined
+from deja_tui.text import clean
+
+SHORT: Final = 8
+# A proposal holds at most 8 KiB, so a value of one is shown whole; evidence is cut, its grain can be opened.
+VALUE_LIMIT: Final = 8_192
+EVIDENCE_LIMIT: Final = 400
+NAME_LIMIT: Final = 120
+
+_WORD = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
+_FENCES: Final = str.maketrans({"«": "\\xab", "»": "\\xbb"})
+TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
+THREAD_FIELDS: Final = ("session_id", "thread", "thread_id")
+
+
+def fenced(value: object, limit: int = VALUE_LIMIT) -> Span:
+    """Text of a tool, a model or a person inside «»; the fence cannot be closed from within."""
+    return Span(f"«{clean(value, limit=limit).translate(_FENCES)}»", "untrusted")
+
+
+def named(value: object, meaning: str = "") -> Span:
+    """A name: bare when it is one plain word, otherwise fenced, so that a name cannot pose as a separator."""
+    if isinstance(value, str) and _WORD.match(value):
+        return Span(value, meaning)
+    return fenced(value, NAME_LIMIT)
+
+
+def value_of(value: object) -> Span:
+    """A field's value: numbers and truth values bare, everything else fenced."""
+    if value is None or isinstance(value, bool | int | float):
+        return Span(clean(value))
+    return fenced(value)
+
+
+def fields_line(fields: Mapping[str, Any]) -> Line:
+    """``confidence 0.4 · namespace «my notes»``: field names with their values, in name order."""
+    return joined((named(name, "dim"), Span(" "), value_of(value)) for name, value in sorted(fields.items()))
+
+
+def short(address: str, length: int = SHORT) -> str:
+    """The first hexadecimal digits of an address."""
+    return clean(address[:length])
+
+
+def unique_length(addresses: Iterable[str]) -> int:
+    """How many digits (8 or more) tell these addresses apart."""
+    known = sorted(set(addresses))
+    length = SHORT
+    for before, after in pairwise(known):
+        while length < 64 and before[:length] == after[:length]:
+            length += 1
+    return length
+
+
+def age(ms: int) -> str:
+    """A span of milliseconds in at most four cells where it is below 999 days: ``3d``, ``2h``, ``12m``, ``5s``."""
+    for size, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m")):
+        if ms >= size:
+            return f"{ms // size}{unit}"
+    return f"{max(0, ms) // 1000}s"
+
+
+def ratio(part: int, whole: int) -> str:
+    """``8 of 20 (40 %)``; below ten only the counts, because a share of so few misleads."""
+    if whole < 10:
+        return f"{part} of {whole}"
+    return f"{part} of {whole} ({(200 * part + whole) // (2 * whole)} %)"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 line``, ``2 lines``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def says(fields: Mapping[str, Any], limit: int = VALUE_LIMIT) -> Line:
+    """What a grain says, on one line: a triple for anything with one, else its text, else all its fields."""
+    if all(fields.get(name) is not None for name in ("subject", "relation", "object")):
+        told = fenced(fields["object"], limit)
+        return joined((named(fields["subject"]), named(fields["relation"]), told))
+    for name in TEXT_FIELDS:
+        if fields.get(name) is not None:
+            label = named(fields["tool_name"]) if fields.get("tool_name") is not None else Span("")
+            return (*((label, Span(" ")) if label.text else ()), fenced(fields[name], limit))
+    if fields.get("tool_name") is not None:
+        return (named(fields["tool_name"]),)
+    return (fenced(dict(fields), limit),) if fields else (Span("(empty)", "dim"),)
+
+
+def thread_of(fields: Mapping[str, Any]) -> str | None:
+    """The session a grain belongs to, or None."""
+    for name in THREAD_FIELDS:
+        found = fields.get(name)
+        if isinstance(found, str) and found:
+            return found
+    return None
