@@ -82,6 +82,6 @@ def _existing(
     if grain is None or grain.type is None:
         return line(Span(f"{sign} ", meaning), where, Span("  not in this memory (any more)", "dim"))
     when = utc(grain.created_at) if grain.created_at is not None else ""
-    state = note if grain.live else "not live any more"
+    state = note if grain.live else "no longer live"
     tail = line("  ", where, Span(f"  {when}", "dim"), Span(f"  {state}" if state else "", "dim"))
     return line(Span(f"{sign} {grain.type} ", meaning), says(grain.fields), tail)

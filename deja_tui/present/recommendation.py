@@ -57,6 +57,7 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
     "expired": "expired",
 }
 _TEXT_HANG: Final = 3
+_SUMMARY_LEAST: Final = 32
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 
 
@@ -78,10 +79,10 @@ def analyzer_name(analyzer: str) -> str:
 
 
 def target_name(target_ref: str) -> str:
-    """A target without scheme and discriminator, for narrow columns: ``lessons/stripe_refund``."""
+    """The last part of a target, for narrow columns: ``entity:lessons/stripe_refund#1f2e`` is ``stripe_refund``."""
     _, _, rest = target_ref.partition(":")
     name, _, _ = (rest or target_ref).partition("#")
-    return target_text(name or target_ref)
+    return target_text(name.rstrip("/").rpartition("/")[2] or target_ref)
 
 
 def target_text(target_ref: str) -> str:
@@ -119,7 +120,7 @@ def columns(
     analyzer = min(18, max([8, *(cells(analyzer_name(row.analyzer)) for row in rows)])) + 1
     fixed = address + status + 3 + analyzer + 5 + 5 + 2
     widest = max([6, *(cells(target_name(row.target_ref)) for row in rows)])
-    most = max(6, (room - fixed) // 3) if summaries else max(6, room - fixed)
+    most = max(6, min(24, room - fixed - _SUMMARY_LEAST)) if summaries else max(6, room - fixed)
     # A narrow table with addresses has no room for both, and the summary names the target anyway.
     target = 0 if addresses and room < 100 else min(widest, most) + 1
     summary = max(0, room - fixed - target) if summaries else 0
@@ -282,7 +283,7 @@ def _evidence_head(grain: Evidence, digits: int) -> Line:
         f"  {clean(kind, 11):<10}",
         Span(f"  {utc(grain.created_at)}" if grain.created_at is not None else "", "dim"),
         line("  ", clip(line(named(thread, "dim")), 24)) if thread else (),
-        Span("" if grain.live else "  not live any more", "warning"),
+        Span("" if grain.live else "  no longer live", "warning"),
     )
 
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The literal change (D55)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from deja_tui.engine.operations import Add, Retire, Supersede
+from deja_tui.present.plain import change_lines
+from tests.present import build
+
+
+def test_an_add_reads_as_the_fact_it_writes() -> None:
+    """The sentence of D55, then everything else that is written."""
+    assert change_lines(build.tool_failure()) == [
+        "+ fact stripe_refund · fails_with · «rate limited»",
+        "    in shared · confidence 0.4",
+    ]
+
+
+def test_retired_copies_stand_above_the_one_that_stays() -> None:
+    """Each line has content, short address and date."""
+    assert change_lines(build.duplicates()) == [
+        "- fact acme · likes · «green tea»  1f0c8a50  2026-02-11 09:00Z",
+        "- fact acme · likes · «green tea»  9b8bfe34  2026-02-12 09:00Z",
+        "= fact acme · likes · «green tea»  1f4a83f4  2026-02-10 09:00Z  kept",
+    ]
+
+
+def test_forgetting_is_announced_before_anything_else() -> None:
+    """The warning is the first line of the change."""
+    assert change_lines(build.expired_fact()) == [
+        "! FORGET: CANNOT BE UNDONE",
+        "! fact acme · promo_code · «SPRING-24»  bcef11b6  2025-08-14 09:00Z",
+    ]
+
+
+def test_a_supersede_shows_what_was_and_what_comes() -> None:
+    """Old content, then the new one with all its fields."""
+    old = build.fact("old", "acme", "tier", "gold")
+    fields = {"subject": "acme", "relation": "tier", "object": "silver"}
+    body = build.recommendation("tier", [Supersede(old.address, "fact", "shared", fields)], [old])
+    assert change_lines(build.detail(body, "tier", [old], [old])) == [
+        f"- fact acme · tier · «gold»  {old.address[:8]}  2026-03-02 09:00Z",
+        "+ fact acme · tier · «silver»",
+        "    in shared",
+    ]
+
+
+def test_retires_in_favour_of_different_grains_are_kept_apart() -> None:
+    """Each group ends with the grain that stays."""
+    grains = [build.fact(f"g{number}", object=f"o{number}") for number in range(4)]
+    operations = [Retire(grains[0].address, grains[1].address), Retire(grains[2].address, grains[3].address)]
+    found = build.detail(build.recommendation("two", operations, grains), "two", grains, grains)
+    assert [text[:1] for text in change_lines(found)] == ["-", "=", "-", "="]
+
+
+def test_a_grain_without_a_triple_shows_its_fields() -> None:
+    """Nothing that is written is left out."""
+    add = Add("observation", "notes", {"content": "a b", "confidence": 1})
+    found = build.detail(build.recommendation("note", [add], []), "note", [])
+    assert change_lines(found) == ["+ observation confidence 1 · content «a b»", "    in notes"]
+
+
+def test_a_target_that_is_gone_says_so() -> None:
+    """A change about a forgotten grain is not shown as if it were there."""
+    found = build.duplicates()
+    found = replace(found, targets={})
+    assert change_lines(found)[0].endswith("not in this memory (any more)")
+
+
+def test_a_target_that_is_no_longer_live_says_so() -> None:
+    """What was superseded meanwhile is marked."""
+    found = build.duplicates()
+    targets = {address: replace(grain, live=False) for address, grain in found.targets.items()}
+    assert change_lines(replace(found, targets=targets))[0].endswith("no longer live")
+
+
+def test_an_advisory_finding_says_that_nothing_changes() -> None:
+    """Approving a flag only acknowledges it."""
+    found = build.detail(build.recommendation("flag", [], []), "flag", [])
+    assert change_lines(found) == ["No change to the memory: approving acknowledges the finding."]
+
+
+def test_what_a_bounded_proposal_leaves_out_is_counted() -> None:
+    """At most 40 operations are proposed at once (D9); the rest is said."""
+    body = replace(build.duplicates().recommendation, remaining=7)
+    lines = change_lines(replace(build.duplicates(), recommendation=body))
+    assert lines[-1] == "7 more are left for a later recommendation."
+
+
+def test_the_whole_value_is_shown_however_long() -> None:
+    """A reviewer approves text that was on the screen, so nothing of it is cut."""
+    long = "word " * 1_000
+    lines = change_lines(build.tool_failure(long.strip()))
+    assert "".join(lines).count("word") == 1_000
+    assert all(len(text) <= 80 for text in lines)
