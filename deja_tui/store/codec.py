@@ -1,0 +1,902 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Grain bytes: one blob in, one `Grain` out, and back, byte for byte. Pure: no I/O, no clock.
+
+A blob is nine header bytes and one canonical MessagePack map, nothing after it:
+
+======  ====  ==================================================================================
+offset  size  content
+======  ====  ==================================================================================
+0       1     version, always ``01``
+1       1     flags: 01 signed, 02 encrypted, 04 compressed, 08 has content_refs,
+              10 has embedding_refs, 20 made by a model, c0 sensitivity (00 40 80 c0)
+2       1     type byte (`names.TYPES`)
+3       2     first two bytes of SHA-256 over the namespace text; ``00 00`` without one or when empty
+5       4     creation time in whole seconds, unsigned, big-endian, clamped to 0 … ffffffff
+9       …     the map: names short (`names.SHORT`), keys sorted by their UTF-8 bytes
+======  ====  ==================================================================================
+
+The address of a grain is the lower-case hex SHA-256 of all its bytes.
+
+Numbered invariants, cited by tests:
+
+* INV-CODEC-1  `encode(decode(blob)) == blob` for every blob that strict `decode` takes.
+* INV-CODEC-2  `decode(encode(grain)) == grain` for every grain that `make_grain` makes.
+* INV-CODEC-3  `encode` writes only what strict `decode` takes, or raises a coded error.
+* INV-CODEC-4  `decode` gives a grain or a `DejaError` with FMT-E001 (header, or what the payload must hold) or
+  FMT-E002 (the MessagePack itself) for every input, and needs memory in proportion to the input.
+* INV-CODEC-5  What a strict reader refuses: a payload that is not one map with text keys, bytes after it, unsorted
+  or repeated keys, numbers, lengths or floats not in their one form, NaN and infinities, text that is no UTF-8 or
+  not NFC, binary other than ``tdh``, extension types, more than 255 nested containers, more than 16 MiB, a ``t``,
+  a second or a namespace hash that disagree with the payload.
+* INV-CODEC-6  The lenient reader (``strict=False``) takes what the reference product takes: of INV-CODEC-5 it still
+  refuses broken structure, non-text keys, extensions, NaN and the limits, and reads text that is no UTF-8 as "".
+* INV-CODEC-7  Verdicts do not depend on the Python version: the normal form is judged between code points that are
+  newer than Unicode 14, and those are left as they are (D41).
+
+What can be checked of the namespace hash (D8): the header is made from the text as its writer gave it, the payload
+keeps the NFC of it, so the given form is gone. Where NFC text has one spelling only (most ASCII) the hash must be
+that of the text. Where it has others (an accented letter has two) any hash is taken, because enumerating spellings
+proves nothing about sixteen bits; `Grain.ns_hash` keeps them so that the bytes, and the address, stay what they are.
+
+Fields and extras: a wire key of the table becomes its long name in ``fields``; so do the keys a type writes under
+the name itself (``content`` of an event). Every other key is verbatim and lands in ``extras``. A value that could
+not be turned back without loss (a context map that already holds a long ``int:`` name, a ``tdh`` that is text)
+stays in ``extras`` under its wire key as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from math import isfinite
+from struct import Struct, unpack_from
+from typing import Any, Final, NoReturn
+
+import msgpack  # type: ignore[import-untyped]
+
+from deja_tui.errors import DejaError, ValidationError
+from deja_tui.store.names import (
+    CONTENT_REF_SHORT,
+    EDGE_LONG,
+    EDGE_SHORT,
+    EMBEDDING_REF_SHORT,
+    FLOATS,
+    INT_LONG,
+    INT_SHORT,
+    LONG,
+    NULLABLE,
+    OMITTED_DEFAULTS,
+    OMITTED_WHEN_EMPTY,
+    RELATED_LONG,
+    RELATED_SHORT,
+    SAME,
+    SHORT,
+    TYPE_OF,
+    TYPES,
+    unicode_14,
+)
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "TYPES",
+    "Grain",
+    "address",
+    "decode",
+    "encode",
+    "flags_of",
+    "make_grain",
+]
+
+MAX_BYTES: Final = 16_777_216
+"""Largest blob, header included."""
+MAX_DEPTH: Final = 255
+"""Most nested containers, the payload map included."""
+
+_HEADER: Final = Struct(">BBB2sI")
+_VERSION: Final = 1
+_COSE_ENVELOPE: Final = 0x84
+_SECONDS_MAX: Final = 0xFFFF_FFFF
+_INT_MIN: Final = -(2**63)
+_INT_MAX: Final = 2**63 - 1
+_WIRE_INT_MAX: Final = 2**64 - 1
+_DIGEST_BYTES: Final = 32
+
+_DIGEST_FIELD: Final = "transient_definition_hash"
+_DIGEST_KEY: Final = "tdh"
+_VERBATIM_KEYS: Final = frozenset(("bindings", "retries"))
+_VERBATIM_WIRE_KEYS: Final = frozenset(("bind", "retries"))
+_AI_SOURCES: Final = frozenset(("llm_generated", "consolidated", "inferred", "a2a_recalled"))
+_FROM_HEADER: Final = frozenset(("type", "created_at", "namespace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Grain:
+    """One grain, as its bytes say.
+
+    Attributes:
+        type: the long type name (``fact`` …).
+        created_at: epoch milliseconds, UTC.
+        namespace: NFC text; None when none is written, "" is possible.
+        fields: typed fields under long names, without type, created_at and namespace. Values are what the reference
+            product reads back: context maps keep short names except ``int:`` ones, references keep short names.
+        extras: verbatim top-level keys.
+        flags: the header byte as it is.
+        ns_hash: the two raw namespace-hash bytes of the header (D8).
+    """
+
+    type: str
+    created_at: int
+    namespace: str | None
+    fields: Mapping[str, Any]
+    extras: Mapping[str, Any]
+    flags: int
+    ns_hash: bytes
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a typed field, else of an extra, else ``default``."""
+        if name in self.fields:
+            return self.fields[name]
+        return self.extras.get(name, default)
+
+
+def address(blob: bytes) -> str:
+    """The content address of ``blob``: 64 lower-case hex digits."""
+    return hashlib.sha256(blob).hexdigest()
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def decode(blob: bytes, *, strict: bool = True) -> Grain:
+    """The grain in ``blob``.
+
+    Args:
+        blob: header and payload.
+        strict: refuse everything non-canonical (INV-CODEC-5); False reads what the reference product reads.
+
+    Raises:
+        DejaError: FMT-E001 or FMT-E002 (INV-CODEC-4).
+    """
+    if type(blob) is not bytes:
+        blob = _as_bytes(blob)
+    if not 10 <= len(blob) <= MAX_BYTES:
+        raise _wrong_size(len(blob))
+    version, flags, type_byte, ns_hash, seconds = _HEADER.unpack_from(blob)
+    if version != _VERSION:
+        raise _wrong_version(version)
+    kind = TYPE_OF.get(type_byte)
+    if kind is None:
+        raise _unreadable(f"unknown grain type byte 0x{type_byte:02x}")
+    read = _read_fast(blob[9:], strict, kind)
+    if read is None:
+        read = _read_slowly(blob[9:], strict, kind)
+    told, created_at, namespace, fields, extras = read
+    if strict:
+        if told != kind:
+            raise _unreadable("the type in the payload is not the one in the header")
+        if type(created_at) is not int or created_at // 1000 != seconds:
+            _check_time(created_at, seconds)
+        _check_namespace(namespace, ns_hash)
+    elif type(created_at) is not int or not _INT_MIN <= created_at <= _INT_MAX:
+        created_at = seconds * 1000
+    return Grain(
+        kind, created_at, namespace if type(namespace) is str else None, fields, extras, flags, ns_hash
+    )
+
+
+def _as_bytes(blob: object) -> bytes:
+    if isinstance(blob, (bytes, bytearray, memoryview)):
+        return bytes(blob)
+    raise _unreadable("a grain is bytes")
+
+
+def _unreadable(message: str) -> DejaError:
+    return DejaError("FMT-E001", message, "The grain was left out; ask its sender for a canonical copy.")
+
+
+def _malformed(message: str) -> DejaError:
+    return DejaError("FMT-E002", message, "The grain was left out; ask its sender for a canonical copy.")
+
+
+def _wrong_size(size: int) -> DejaError:
+    if size > MAX_BYTES:
+        return _unreadable(f"the grain is too large: {size} bytes, at most {MAX_BYTES}")
+    return _unreadable(f"the grain is too short: {size} bytes, at least 10")
+
+
+def _wrong_version(version: int) -> DejaError:
+    if version == _COSE_ENVELOPE:
+        return _unreadable("the grain is in a signature envelope, which this version does not open")
+    return _unreadable(f"unsupported grain version {version}, only 1 is known")
+
+
+def _check_time(created_at: object, seconds: int) -> None:
+    if type(created_at) is not int:
+        raise _unreadable("the payload has no creation time")
+    if not _INT_MIN <= created_at <= _INT_MAX:
+        raise _unreadable("the creation time is outside 64 bits")
+    if seconds != _seconds(created_at):
+        raise _unreadable("the creation time in the header is not the one in the payload")
+
+
+def _check_namespace(namespace: object, ns_hash: bytes) -> None:
+    if namespace is _ABSENT:
+        namespace = ""
+    if type(namespace) is not str:
+        raise _unreadable("the namespace is not text")
+    if ns_hash != _namespace_hash(namespace) and not _has_other_spellings(namespace):
+        raise _unreadable("the namespace hash in the header is not that of the namespace")
+
+
+def _seconds(created_at: int) -> int:
+    return min(max(created_at, 0) // 1000, _SECONDS_MAX)
+
+
+@lru_cache(maxsize=512)
+def _namespace_hash(namespace: str) -> bytes:
+    return hashlib.sha256(namespace.encode()).digest()[:2] if namespace else b"\0\0"
+
+
+# Where code points lie whose NFC is something else (U+212A is K, U+0F43 is two letters).
+_RESPELT_RANGES: Final = ((0x340, 0x3000), (0xF900, 0xFB50), (0x1D100, 0x1D200), (0x2F800, 0x2FA20))
+
+
+@cache
+def _respelt() -> frozenset[str]:
+    found: set[str] = set()
+    for start, end in _RESPELT_RANGES:
+        for char in map(chr, range(start, end)):
+            normal = unicodedata.normalize("NFC", char)
+            if normal != char:
+                found.update(normal)
+    return frozenset(found)
+
+
+def _has_other_spellings(text: str) -> bool:
+    """Whether some other text may have ``text`` as its NFC."""
+    return (
+        not _respelt().isdisjoint(text)
+        or unicodedata.normalize("NFD", text) != text
+        or any(unicodedata.combining(char) for char in text)
+        or _newer_than_14().search(text) is not None
+    )
+
+
+def fields_of(blob: bytes) -> dict[str, Any]:
+    """Fields and extras of a grain in one map, typed ones first; for bytes that `decode` took when they arrived.
+
+    A reader of its own file need not judge the same bytes at every recall: nothing is checked here that is not needed
+    to read. Same names and values as `decode`; without type, created_at and namespace.
+
+    Raises:
+        DejaError: FMT-E001 or FMT-E002 when the bytes are no grain at all.
+    """
+    try:
+        wire = msgpack.unpackb(blob[9:])
+        del wire["t"], wire["ca"]
+        wire.pop("ns", None)
+        merged = {_LONG_NAME(key, key): value for key, value in wire.items()}
+        if len(merged) == len(wire) and _EXPANDED_KEYS.isdisjoint(wire):
+            return merged
+    except (KeyError, AttributeError, *_READ_ERRORS):
+        pass  # `decode` reads it with care, or says what is wrong
+    grain = decode(blob, strict=False)
+    return {**grain.extras, **grain.fields}
+
+
+# --- normal form (D41) ------------------------------------------------------------------------------
+
+_KNOWS_14_ONLY: Final = unicodedata.unidata_version.startswith("14.")
+
+
+@cache
+def _newer_than_14() -> re.Pattern[str]:
+    return re.compile(f"([^{unicode_14()}]+)")
+
+
+def _nfc(text: str) -> str:
+    if _KNOWS_14_ONLY:
+        return unicodedata.normalize("NFC", text)
+    return _nfc_between_newer(text)
+
+
+def _nfc_between_newer(text: str) -> str:
+    parts = _newer_than_14().split(text)
+    parts[::2] = [unicodedata.normalize("NFC", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _is_nfc(text: str) -> bool:
+    return unicodedata.is_normalized("NFC", text) or _nfc(text) == text
+
+
+# --- MessagePack, read ------------------------------------------------------------------------------
+
+# The C reader makes room for a declared array before it reads its items; longer ones go to `_Reader`, which does not.
+_ARRAY_TRUSTED: Final = 4_096
+_READ_ERRORS: Final = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
+
+
+class _PerThread(threading.local):
+    """A packer for each thread: one is cheap to use, dear to make, and mixes bytes when used twice at a time."""
+
+    def __init__(self) -> None:
+        self.pack: Callable[[Any], bytes] = msgpack.Packer(strict_types=True).pack
+
+
+_packers = _PerThread()
+
+
+# Type word, creation time, namespace (`_ABSENT` when there is none), fields, extras: as they stand, not yet checked.
+_Read = tuple[object, Any, object, dict[str, Any], dict[str, Any]]
+
+
+def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
+    """The payload when it is plainly sound; None for anything else, and `_read_slowly` finds the fault, or none."""
+    try:
+        wire = msgpack.unpackb(payload, max_array_len=_ARRAY_TRUSTED)
+        if type(wire) is not dict:
+            return None
+        if strict and (_packers.pack(wire) != payload or list(wire) != sorted(wire)):
+            return None
+        told, created_at, namespace = wire.pop("t", None), wire.pop("ca", None), wire.pop("ns", _ABSENT)
+        if type(told) is not str or type(created_at) is not int:
+            return None
+        if namespace is not _ABSENT and (type(namespace) is not str or not _sound_text(namespace, strict)):
+            return None
+        fields: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
+        for key, value in wire.items():
+            of = type(value)
+            if of is str:
+                if strict and not value.isascii() and not _is_nfc(value):
+                    return None
+            elif of is float:
+                if not isfinite(value):
+                    return None
+            elif of not in _BARE and not _sound_item(key, value, strict, kind):
+                return None
+            name = _PLAIN.get(key)
+            if name is not None:
+                fields[name] = value
+            elif type(key) is str and _sound_text(key, strict):
+                _read_item(fields, extras, key, value, kind)
+            else:
+                return None
+    except _READ_ERRORS:
+        return None
+    return told, created_at, namespace, fields, extras
+
+
+def _read_slowly(payload: bytes, strict: bool, kind: str) -> _Read:
+    try:
+        wire = _Reader(payload, strict, _any_spelling(kind)).payload()
+    except RecursionError as error:
+        raise _too_deep() from error
+    told, created_at, namespace = wire.pop("t", None), wire.pop("ca", None), wire.pop("ns", _ABSENT)
+    return told, created_at, namespace, *_read_back(wire, kind)
+
+
+def _any_spelling(kind: str) -> frozenset[str]:
+    """The wire keys whose maps have keys that are not normalised."""
+    return _VERBATIM_WIRE_KEYS if kind == "workflow" else _NO_KEYS
+
+
+def _sound_item(key: str, value: object, strict: bool, kind: str) -> bool:
+    if isinstance(value, bytes):
+        return key == _DIGEST_KEY and len(value) == _DIGEST_BYTES
+    return _sound(value, strict, 2, key in _any_spelling(kind))
+
+
+_BARE: Final = frozenset((bool, int, type(None)))
+
+
+def _sound_text(text: str, strict: bool) -> bool:
+    return not strict or text.isascii() or _is_nfc(text)
+
+
+def _sound(found: object, strict: bool, depth: int, any_keys: bool = False) -> bool:
+    """Whether a container, its byte form already known to be the shortest, may stand ``depth`` levels down."""
+    if depth > MAX_DEPTH:
+        return False
+    items: Iterable[object]
+    if isinstance(found, dict):
+        if strict and list(found) != sorted(found):
+            return False
+        for key in found:
+            if type(key) is not str or not (any_keys or _sound_text(key, strict)):
+                return False
+        items = found.values()
+    elif isinstance(found, list):
+        items = found
+    else:
+        return False
+    for item in items:
+        of = type(item)
+        if isinstance(item, str):
+            if not _sound_text(item, strict):
+                return False
+        elif isinstance(item, float):
+            if not isfinite(item):
+                return False
+        elif of not in _BARE and not _sound(item, strict, depth + 1):
+            return False
+    return True
+
+
+def _too_deep() -> DejaError:
+    return _malformed(f"the payload nests deeper than {MAX_DEPTH} containers")
+
+
+# First byte -> bytes of the number or length that follows, and the smallest value that needs that many.
+_UNSIGNED: Final = {0xCC: (1, 0x80), 0xCD: (2, 0x100), 0xCE: (4, 0x1_0000), 0xCF: (8, 0x1_0000_0000)}
+_SIGNED: Final = {0xD0: (1, -0x20), 0xD1: (2, -0x80), 0xD2: (4, -0x8000), 0xD3: (8, -0x8000_0000)}
+_TEXT: Final = {0xD9: (1, 0x20), 0xDA: (2, 0x100), 0xDB: (4, 0x1_0000)}
+_BINARY: Final = {0xC4: (1, 0), 0xC5: (2, 0x100), 0xC6: (4, 0x1_0000)}
+_ARRAY: Final = {0xDC: (2, 0x10), 0xDD: (4, 0x1_0000)}
+_MAP: Final = {0xDE: (2, 0x10), 0xDF: (4, 0x1_0000)}
+_FIXED: Final[dict[int, object]] = {0xC0: None, 0xC2: False, 0xC3: True}
+_EXTENSIONS: Final = frozenset((0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8))
+
+
+class _Reader:
+    """Reads a payload one item at a time and says which rule it breaks, and where (INV-CODEC-5, INV-CODEC-6)."""
+
+    def __init__(self, data: bytes, strict: bool, unnormalised: frozenset[str]) -> None:
+        self.data = data
+        self.strict = strict
+        self.unnormalised = unnormalised
+        self.at = 0
+
+    def payload(self) -> dict[str, Any]:
+        first = self.data[0]
+        if not (0x80 <= first <= 0x8F or first in _MAP):
+            raise _malformed("the payload is not a map")
+        wire: dict[str, Any] = self._value(1, "", False)
+        left = len(self.data) - self.at
+        if left:
+            raise _malformed(f"{left} trailing byte(s) after the grain payload")
+        return wire
+
+    def _fault(self, what: str, start: int) -> NoReturn:
+        raise _malformed(f"{what}, at byte {start + 9}")
+
+    def _take(self, count: int, start: int) -> bytes:
+        end = self.at + count
+        if end > len(self.data):
+            self._fault("the payload ends inside an item", start)
+        taken = self.data[self.at : end]
+        self.at = end
+        return taken
+
+    def _number(self, form: tuple[int, int], start: int, signed: bool = False) -> int:
+        size, least = form
+        value = int.from_bytes(self._take(size, start), "big", signed=signed)
+        if self.strict and (value >= least if signed else value < least):
+            self._fault("a number or length is not in its shortest form", start)
+        return value
+
+    def _value(self, depth: int, key: str, any_keys: bool) -> Any:
+        start = self.at
+        first = self._take(1, start)[0]
+        if first <= 0x7F:
+            return first
+        if first >= 0xE0:
+            return first - 0x100
+        if first in _FIXED:
+            return _FIXED[first]
+        if first in _UNSIGNED:
+            return self._number(_UNSIGNED[first], start)
+        if first in _SIGNED:
+            return self._number(_SIGNED[first], start, signed=True)
+        if first <= 0x8F or first in _MAP:
+            count = first & 0x0F if first <= 0x8F else self._number(_MAP[first], start)
+            return self._map(count, depth, start, any_keys)
+        if first <= 0x9F or first in _ARRAY:
+            count = first & 0x0F if first <= 0x9F else self._number(_ARRAY[first], start)
+            self._enter(count, depth, start)
+            return [self._value(depth + 1, "", False) for _ in range(count)]
+        if first <= 0xBF or first in _TEXT:
+            size = first & 0x1F if first <= 0xBF else self._number(_TEXT[first], start)
+            return self._text(size, start)
+        if first in _BINARY:
+            return self._binary(self._take(self._number(_BINARY[first], start), start), depth, key, start)
+        return self._float(first, start)
+
+    def _enter(self, items: int, depth: int, start: int) -> None:
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        if items > len(self.data) - self.at:
+            self._fault("a container declares more items than there are bytes", start)
+
+    def _map(self, count: int, depth: int, start: int, any_keys: bool) -> dict[str, Any]:
+        self._enter(count * 2, depth, start)
+        found: dict[str, Any] = {}
+        before: str | None = None
+        for _ in range(count):
+            key = self._key(any_keys)
+            if self.strict and before is not None and key <= before:
+                self._fault("a key stands twice" if key == before else "keys are not sorted", self.at)
+            before = key
+            top = depth == 1
+            found[key] = self._value(depth + 1, key if top else "", top and key in self.unnormalised)
+        return found
+
+    def _key(self, any_spelling: bool) -> str:
+        start = self.at
+        first = self._take(1, start)[0]
+        if 0xA0 <= first <= 0xBF:
+            return self._text(first & 0x1F, start, any_spelling)
+        if first not in _TEXT:
+            self._fault("a key is not text", start)
+        return self._text(self._number(_TEXT[first], start), start, any_spelling)
+
+    def _text(self, size: int, start: int, any_spelling: bool = False) -> str:
+        raw = self._take(size, start)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            if self.strict:
+                self._fault("text is not UTF-8", start)
+            return ""
+        if self.strict and not any_spelling and not text.isascii() and not _is_nfc(text):
+            self._fault("text is not in normal form C", start)
+        return text
+
+    def _binary(self, raw: bytes, depth: int, key: str, start: int) -> bytes | str:
+        digest = depth == 2 and key == _DIGEST_KEY
+        if self.strict and not (digest and len(raw) == _DIGEST_BYTES):
+            self._fault(f"binary stands outside {_DIGEST_FIELD}", start)
+        return raw if digest and len(raw) == _DIGEST_BYTES else raw.hex()
+
+    def _float(self, first: int, start: int) -> float:
+        if first in _EXTENSIONS:
+            self._fault("extension types are not supported", start)
+        if first == 0xC1:
+            self._fault("c1 is no MessagePack", start)
+        if first == 0xCA and self.strict:
+            self._fault("a float is not in its 64-bit form", start)
+        value: float
+        if first == 0xCA:
+            (value,) = unpack_from(">f", self._take(4, start))
+        else:
+            (value,) = unpack_from(">d", self._take(8, start))
+        if not isfinite(value):
+            self._fault("a float is not a finite number", start)
+        return value
+
+
+# --- wire map -> fields and extras -------------------------------------------------------------------
+
+_ABSENT: Final = object()
+_NO_KEYS: Final[frozenset[str]] = frozenset()
+
+
+def _read_back(wire: dict[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    fields: dict[str, Any] = {}
+    extras: dict[str, Any] = {}
+    for key, value in wire.items():
+        _read_item(fields, extras, key, value, kind)
+    return fields, extras
+
+
+def _read_item(fields: dict[str, Any], extras: dict[str, Any], key: str, value: Any, kind: str) -> None:
+    if key not in LONG and key not in SAME[kind]:
+        extras[key] = value
+        return
+    snapshot = key == "ctx" and kind == "state"
+    long = _expand(key, value) if key in _EXPANDED and not snapshot else value
+    if long is _ABSENT:
+        extras[key] = value
+    else:
+        fields[LONG.get(key, key)] = long
+
+
+_EXPANDED: Final[dict[str, Mapping[str, str]]] = {
+    "ctx": INT_LONG,
+    "cctx": INT_LONG,
+    "edges": EDGE_LONG,
+    "rt": RELATED_LONG,
+    _DIGEST_KEY: {},
+}
+_EXPANDED_KEYS: Final = frozenset(_EXPANDED)
+_LONG_NAME: Final = LONG.get
+_PLAIN: Final = {key: name for key, name in LONG.items() if key not in _EXPANDED}
+
+
+def _expand(key: str, value: object) -> Any:
+    """The value with long names, or `_ABSENT` when compacting it again would not give these bytes."""
+    if key == _DIGEST_KEY:
+        return value.hex() if isinstance(value, bytes) else _ABSENT
+    table = _EXPANDED[key]
+    if isinstance(value, dict) and key in ("ctx", "cctx"):
+        return _expand_map(value, table)
+    if isinstance(value, list) and key in ("edges", "rt"):
+        items = [_expand_map(item, table) if isinstance(item, dict) else item for item in value]
+        return _ABSENT if any(item is _ABSENT for item in items) else items
+    return value
+
+
+def _expand_map(found: dict[str, Any], table: Mapping[str, str]) -> Any:
+    if found.keys().isdisjoint(table.values()):
+        return {table.get(key, key): value for key, value in found.items()}
+    return _ABSENT
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def encode(grain: Grain) -> bytes:
+    """The blob of ``grain`` (INV-CODEC-1, INV-CODEC-3).
+
+    Everything the grain holds is written, nothing is added: text is normalised, keys are sorted, names shortened.
+
+    Raises:
+        DejaError: FMT-E001 unknown type, a header value out of range, larger than `MAX_BYTES`; FMT-E002 a value
+            MessagePack cannot hold here (NaN, bytes, a non-text key, a lone surrogate, nested too deeply).
+    """
+    header = _header(grain)
+    try:
+        wire = _wire_map(grain)
+        payload = _packers.pack({key: wire[key] for key in sorted(wire)})
+    except RecursionError as error:
+        raise _too_deep() from error
+    except UnicodeEncodeError as error:
+        raise _unwritable("FMT-E002", "text holds a lone surrogate") from error
+    except (ValueError, TypeError, OverflowError) as error:
+        raise _unwritable("FMT-E002", "the grain holds a value that MessagePack cannot") from error
+    if len(payload) > MAX_BYTES - 9:
+        raise _wrong_size(len(payload) + 9)
+    return header + payload
+
+
+def _header(grain: Grain) -> bytes:
+    type_byte, created_at = TYPES.get(grain.type), grain.created_at
+    if type_byte is None:
+        raise _unwritable("FMT-E001", "the grain has an unknown type")
+    if type(created_at) is not int or not _INT_MIN <= created_at <= _INT_MAX:
+        raise _unwritable("FMT-E001", "the creation time is not a 64-bit number of milliseconds")
+    if not 0 <= grain.flags <= 0xFF or len(grain.ns_hash) != 2:
+        raise _unwritable("FMT-E001", "the flags or the namespace hash do not fit the header")
+    return _HEADER.pack(_VERSION, grain.flags, type_byte, grain.ns_hash, _seconds(created_at))
+
+
+def _unwritable(code: str, message: str) -> DejaError:
+    return DejaError(code, message, "Change the value and add the grain again.")
+
+
+def _wire_map(grain: Grain) -> dict[str, Any]:
+    kind = grain.type
+    wire: dict[str, Any] = {}
+    for key, value in grain.extras.items():
+        wire[_nfc_key(key)] = _tidy(value)
+    for name, value in grain.fields.items():
+        of = type(value)
+        if of is dict or of is list:
+            value = _shorten(name, value, kind)
+        elif name == _DIGEST_FIELD:
+            value = _digest(value)
+        elif of is str:
+            if not value.isascii():
+                value = _nfc(value)
+        else:
+            value = _tidy(value)
+        wire[SHORT.get(name, name)] = value
+    wire["t"] = kind
+    wire["ca"] = grain.created_at
+    if grain.namespace is not None:
+        wire["ns"] = _nfc(grain.namespace)
+    return wire
+
+
+def _shorten(name: str, value: Any, kind: str) -> Any:
+    """The container of one field under the names of the wire: the reverse of `_expand`."""
+    if name in _VERBATIM_KEYS and kind == "workflow":
+        return _tidy(value, any_keys=True)
+    tidy = _tidy(value)
+    return _shorten_with(_SHORTENED, name, tidy, kind)
+
+
+_SHORTENED: Final[dict[str, Mapping[str, str]]] = {
+    "context": INT_SHORT,
+    "common_context": INT_SHORT,
+    "edges": EDGE_SHORT,
+    "related_to": RELATED_SHORT,
+}
+
+
+def _shorten_with(tables: Mapping[str, Mapping[str, str]], name: str, tidy: Any, kind: str) -> Any:
+    table = tables.get(name)
+    if table is None or (name == "context" and kind == "state"):
+        return tidy
+    if isinstance(tidy, dict) and name in _CONTEXTS:
+        return _shorten_map(table, tidy)
+    if isinstance(tidy, list) and name not in _CONTEXTS:
+        return [_shorten_map(table, item) if isinstance(item, dict) else item for item in tidy]
+    return tidy
+
+
+_CONTEXTS: Final = frozenset(("context", "common_context"))
+
+
+def _shorten_map(table: Mapping[str, str], found: dict[str, Any]) -> dict[str, Any]:
+    if table.keys().isdisjoint(found):
+        return found
+    short = {table.get(key, key): value for key, value in found.items()}
+    return {key: short[key] for key in sorted(short)}
+
+
+def _digest(value: object) -> bytes:
+    raw = value if isinstance(value, bytes) else bytes.fromhex(value) if isinstance(value, str) else b""
+    if len(raw) != _DIGEST_BYTES or (isinstance(value, str) and raw.hex() != value):
+        raise _unwritable("FMT-E002", f"{_DIGEST_FIELD} is not {_DIGEST_BYTES} bytes or their lower-case hex")
+    return raw
+
+
+def _nfc_key(key: object) -> str:
+    if type(key) is not str:
+        raise _unwritable("FMT-E002", "a key is not text")
+    return key if key.isascii() else _nfc(key)
+
+
+def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
+    """A canonical copy: NFC text, maps in key order, numbers the format has (an integer beyond 64 bits is a float)."""
+    of = type(value)
+    if of is str:
+        return value if value.isascii() else _nfc(value)
+    if of is bool or value is None:
+        return value
+    if of is int:
+        return value if _INT_MIN <= value <= _WIRE_INT_MAX else float(value)
+    if of is float:
+        if not isfinite(value):
+            raise _unwritable("FMT-E002", "a float is not a finite number")
+        return value
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if of is list or of is tuple:
+        return [_tidy(item, depth + 1) for item in value]
+    if of is not dict:
+        raise _unwritable("FMT-E002", f"a value is of a kind that grains do not hold: {of.__name__}")
+    try:
+        plain = any_keys or "".join(value).isascii()
+    except TypeError as error:
+        raise _unwritable("FMT-E002", "a key is not text") from error
+    if plain:
+        return {key: _tidy(value[key], depth + 1) for key in sorted(value)}
+    # Of two keys with one normal form, the one that sorts last as it was given stays.
+    named = {_nfc_key(key): value[key] for key in sorted(value)}
+    return {key: _tidy(named[key], depth + 1) for key in sorted(named)}
+
+
+# --- making -----------------------------------------------------------------------------------------
+
+
+def make_grain(
+    type: str,
+    fields: Mapping[str, Any],
+    *,
+    namespace: str | None,
+    created_at: int,
+    extras: Mapping[str, Any] | None = None,
+) -> Grain:
+    """A grain with the flags and the namespace hash that its content asks for (INV-CODEC-2).
+
+    Args:
+        type: a key of `TYPES`.
+        fields: typed fields under long names. Absent and empty-list values are left out as the format says, a missing
+            confidence is 1.0, ``type``, ``created_at`` and ``namespace`` are ignored because they are given beside.
+        namespace: as its writer spelt it: the header hash is taken over that, the payload holds its NFC (D8).
+        created_at: epoch milliseconds.
+        extras: keys to write verbatim. One whose wire key a typed field already holds is left out; callers who must
+            lose nothing refuse such a pair first (`grains.validate`).
+
+    Raises:
+        ValidationError: VAL-E001 unknown type; VAL-E002 created_at is no 64-bit integer.
+        DejaError: FMT-E002 a value no grain can hold.
+    """
+    if type not in TYPES:
+        raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
+    if (
+        isinstance(created_at, bool)
+        or not isinstance(created_at, int)
+        or not _INT_MIN <= created_at <= _INT_MAX
+    ):
+        raise ValidationError("VAL-E002", "created_at is not a 64-bit number of milliseconds")
+    try:
+        wire = _projected(type, fields, namespace is not None, extras or {})
+        ns_hash = _namespace_hash(namespace or "")
+    except RecursionError as error:
+        raise _too_deep() from error
+    except UnicodeEncodeError as error:
+        raise _unwritable("FMT-E002", "the namespace holds a lone surrogate") from error
+    except (ValueError, OverflowError) as error:
+        raise _unwritable("FMT-E002", "the grain holds a value that MessagePack cannot") from error
+    kept, verbatim = _read_back(wire, type)
+    told = None if namespace is None else _nfc(namespace)
+    return Grain(type, int(created_at), told, kept, verbatim, flags_of(kept), ns_hash)
+
+
+def _projected(
+    kind: str, fields: Mapping[str, Any], has_namespace: bool, extras: Mapping[str, Any]
+) -> dict[str, Any]:
+    wire: dict[str, Any] = {"c": 1.0}
+    for name, value in fields.items():
+        if name in _FROM_HEADER or (value is None and name not in NULLABLE):
+            continue
+        if name in OMITTED_WHEN_EMPTY and not value:
+            continue
+        if name in OMITTED_DEFAULTS and value == OMITTED_DEFAULTS[name]:
+            continue
+        wire[SHORT.get(name, name)] = _projected_value(name, value, kind)
+    taken = wire.keys() | ({"t", "ca", "ns"} if has_namespace else {"t", "ca"})
+    for given in sorted(extras):
+        name = _nfc_key(given)
+        if name not in taken and SHORT.get(name, name) not in taken:
+            wire[name] = _tidy(extras[given])
+    return wire
+
+
+def _projected_value(name: str, value: Any, kind: str) -> Any:
+    of = type(value)
+    if of is str and name != _DIGEST_FIELD:
+        return value if value.isascii() else _nfc(value)
+    if name == _DIGEST_FIELD:
+        return _digest(value)
+    if of is int and name in FLOATS:
+        return float(value)
+    if name in _VERBATIM_KEYS and kind == "workflow":
+        return _tidy(value, any_keys=True)
+    tidy = _tidy(value)
+    if name == "related_to" and isinstance(tidy, list):
+        _float_weights(tidy)
+    return _shorten_with(_PROJECTED, name, tidy, kind)
+
+
+_PROJECTED: Final[dict[str, Mapping[str, str]]] = {
+    "context": SHORT,
+    "common_context": SHORT,
+    "edges": EDGE_SHORT,
+    "related_to": RELATED_SHORT,
+    "content_refs": CONTENT_REF_SHORT,
+    "embedding_refs": EMBEDDING_REF_SHORT,
+}
+
+
+def _float_weights(links: list[Any]) -> None:
+    for link in links:
+        if isinstance(link, dict) and type(link.get("weight")) is int:
+            link["weight"] = float(link["weight"])
+
+
+def flags_of(fields: Mapping[str, Any]) -> int:
+    """The header flags that the typed ``fields`` ask for: references, machine-made, sensitivity."""
+    flags = 0
+    if "content_refs" in fields:
+        flags |= 0x08
+    if "embedding_refs" in fields:
+        flags |= 0x10
+    if fields.get("source_type") in _AI_SOURCES:
+        flags |= 0x20
+    tags = fields.get("structural_tags")
+    return flags | _sensitivity(tags) if isinstance(tags, list) else flags
+
+
+def _sensitivity(tags: list[Any]) -> int:
+    level = 0
+    for tag in tags:
+        if not isinstance(tag, str):
+            continue
+        if tag.startswith("phi:"):
+            return 0xC0
+        if tag.startswith(("pii:", "sec:", "legal:")):
+            level = 0x80
+        elif tag.startswith("reg:"):
+            level = max(level, 0x40)
+    return level
