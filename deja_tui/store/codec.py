@@ -21,7 +21,7 @@ Numbered invariants, cited by tests:
 
 * INV-CODEC-1  `encode(decode(blob)) == blob` for every blob that strict `decode` takes.
 * INV-CODEC-2  `decode(encode(grain)) == grain` for every grain that `make_grain` makes.
-* INV-CODEC-3  `encode` writes only what strict `decode` takes, or raises a coded error.
+* INV-CODEC-3  `encode` writes a canonical payload, or raises a coded error; flags and namespace hash are the grain's.
 * INV-CODEC-4  `decode` gives a grain or a `DejaError` with FMT-E001 (header, or what the payload must hold) or
   FMT-E002 (the MessagePack itself) for every input, and needs memory in proportion to the input.
 * INV-CODEC-5  What a strict reader refuses: a payload that is not one map with text keys, bytes after it, unsorted
@@ -278,7 +278,7 @@ def fields_of(blob: bytes) -> dict[str, Any]:
         DejaError: FMT-E001 or FMT-E002 when the bytes are no grain at all.
     """
     try:
-        wire = msgpack.unpackb(blob[9:])
+        wire = _unpack(blob[9:])
         del wire["t"], wire["ca"]
         wire.pop("ns", None)
         merged = {_LONG_NAME(key, key): value for key, value in wire.items()}
@@ -318,8 +318,10 @@ def _is_nfc(text: str) -> bool:
 
 # --- MessagePack, read ------------------------------------------------------------------------------
 
-# The C reader makes room for a declared array before it reads its items; longer ones go to `_Reader`, which does not.
+# The C reader makes room for a declared array before it reads the items, once a level. Longer ones are walked first,
+# without making anything, so that what is declared is known to be there.
 _ARRAY_TRUSTED: Final = 4_096
+_EXPLAINED_BYTES: Final = 1_048_576
 _READ_ERRORS: Final = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
@@ -337,10 +339,22 @@ _packers = _PerThread()
 _Read = tuple[object, Any, object, dict[str, Any], dict[str, Any]]
 
 
-def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
-    """The payload when it is plainly sound; None for anything else, and `_read_slowly` finds the fault, or none."""
+def _unpack(payload: bytes) -> Any:
     try:
-        wire = msgpack.unpackb(payload, max_array_len=_ARRAY_TRUSTED)
+        return msgpack.unpackb(payload, max_array_len=_ARRAY_TRUSTED)
+    except ValueError:
+        if len(payload) <= _ARRAY_TRUSTED:
+            raise
+    walker = msgpack.Unpacker()
+    walker.feed(payload)
+    walker.skip()
+    return msgpack.unpackb(payload)
+
+
+def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
+    """The payload when it is sound. None: a strict reader refuses it, a lenient one may have to look closer."""
+    try:
+        wire = _unpack(payload)
         if type(wire) is not dict:
             return None
         if strict and (_packers.pack(wire) != payload or list(wire) != sorted(wire)):
@@ -375,6 +389,9 @@ def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
 
 
 def _read_slowly(payload: bytes, strict: bool, kind: str) -> _Read:
+    """What `_read_fast` left: the fault, told with its place, or what only a lenient reader takes."""
+    if strict and len(payload) > _EXPLAINED_BYTES:
+        raise _malformed("the payload is not canonical; it is too long to say where")
     try:
         wire = _Reader(payload, strict, _any_spelling(kind)).payload()
     except RecursionError as error:
@@ -765,7 +782,7 @@ def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
     if of is not dict:
         raise _unwritable("FMT-E002", f"a value is of a kind that grains do not hold: {of.__name__}")
     try:
-        plain = any_keys or "".join(value).isascii()
+        plain = "".join(value).isascii() or any_keys
     except TypeError as error:
         raise _unwritable("FMT-E002", "a key is not text") from error
     if plain:
