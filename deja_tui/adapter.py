@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store as a substrate: the only bridge between the engine and the file.
+
+It is the one caller of ``store.act(governed=True)``, so it is the only way into the reserved namespaces (D7).
+Views that the store answers with SQL stand here under the names that `engine.views` looks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
+from deja_tui.store import codec, grains
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.memory import Store
+
+
+def build(grain: NewGrain) -> codec.Grain:
+    """The codec's grain of a new one. Raises VAL-E001 and VAL-E002 on fields its type does not allow."""
+    typed, extras = grains.validate(grain.type, grain.fields)
+    return codec.make_grain(
+        grain.type, typed, namespace=grain.namespace, created_at=grain.created_at, extras=extras
+    )
+
+
+class StoreSubstrate:
+    """The engine's view of one memory file."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    # the five methods
+
+    def scan(
+        self, type: str, namespaces: Sequence[str] | None = None, after: int = 0
+    ) -> Iterator[StoredGrain]:
+        return self._store.scan(type, namespaces=namespaces, after=after)
+
+    def get(self, address: str) -> StoredGrain | None:
+        return self._store.get(address)
+
+    def put(self, grain: NewGrain) -> Put:
+        with self._store.act(governed=True) as act:
+            added = act.add(build(grain))
+        return Put(added.address, added.new)
+
+    def supersede(self, address: str, grain: NewGrain) -> Put:
+        with self._store.act(governed=True) as act:
+            added = act.supersede(address, build(grain))
+        return Put(added.address, added.new)
+
+    def mark(self, address: str, kind: MarkKind, by: str | None = None) -> None:
+        with self._store.act(governed=True) as act:
+            act.mark(address, kind, by)
+
+    # capabilities
+
+    @contextmanager
+    def atomic(self) -> Iterator[None]:
+        with self._store.act(governed=True):
+            yield
+
+    def setting(self, key: str) -> Any:
+        return self._store.setting(key)
+
+    def set_setting(self, key: str, value: Any) -> None:
+        with self._store.act(governed=True) as act:
+            act.set_setting(key, value)
+
+    def forget(self, address: str) -> None:
+        with self._store.act(governed=True) as act:
+            act.forget(address)
+
+    def intact(self, address: str) -> bool:
+        return self._store.intact(address)
+
+    # views
+
+    def position(self) -> Position:
+        return Position(*self._store.position())
+
+    def tool_failures(
+        self, since: int, until: int, after: int, namespaces: Sequence[str] | None
+    ) -> list[FailureCluster]:
+        return [FailureCluster(*row) for row in self._store.tool_failures(since, until, after, namespaces)]
+
+    def tool_failure_members(
+        self,
+        tool: str,
+        signature: str,
+        since: int,
+        until: int,
+        after: int,
+        namespaces: Sequence[str] | None,
+        limit: int,
+    ) -> list[StoredGrain]:
+        return self._store.tool_failure_members(tool, signature, since, until, after, namespaces, limit)
+
+    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+        return self._store.duplicate_facts(namespaces)
+
+    def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        return self._store.fact_matches(namespace, subject, relation)
+
+    def audits_of(self, recommendation: str) -> list[StoredGrain]:
+        return self._store.audits_of(recommendation)
+
+    def ledger_list(self, statuses: Sequence[str] | None) -> list[LedgerRow]:
+        return [LedgerRow(*row) for row in self._store.ledger_list(statuses)]
+
+    def ledger_get(self, address: str) -> LedgerRow | None:
+        row = self._store.ledger_get(address)
+        return LedgerRow(*row) if row else None
+
+    def ledger_by_identity(self, identities: Sequence[str]) -> Mapping[str, list[LedgerRow]]:
+        found: dict[str, list[LedgerRow]] = {}
+        for values in self._store.ledger_by_identity(identities):
+            row = LedgerRow(*values)
+            found.setdefault(row.identity, []).append(row)
+        return found
+
+    def ledger_put(self, row: LedgerRow) -> None:
+        with self._store.act(governed=True) as act:
+            act.ledger_put(row)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree of verbs. A verb's module is imported when the verb is called, or listed in its group's help."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from deja_tui import __version__
+
+# verb → (module, attribute, one line of help)
+_ROOT: Final[dict[str, tuple[str, str, str]]] = {
+    "demo": ("deja_tui.cli.start", "demo", "Open the console on a memory made up for trying it out."),
+    "init": ("deja_tui.cli.start", "init", "Make a memory file from a template."),
+    "ui": ("deja_tui.cli.ui", "ui", "Open the console on a memory."),
+    "review": ("deja_tui.cli.review", "review", "Review the queue line by line, on any terminal."),
+    "import": ("deja_tui.cli.capture", "import_", "Bring transcripts into a memory."),
+    "record-tool-call": ("deja_tui.cli.capture", "record_tool_call", "Store one tool call."),
+    "loop": ("deja_tui.cli.loop", "loop", "Run the Deja Loop and decide about its recommendations."),
+    "add": ("deja_tui.cli.memory", "add", "Store one fact."),
+    "recall": ("deja_tui.cli.memory", "recall", "List live grains, newest first."),
+    "search": ("deja_tui.cli.memory", "search", "Find live grains by their text."),
+    "history": ("deja_tui.cli.memory", "history", "Show the versions of one grain."),
+    "verify": ("deja_tui.cli.memory", "verify", "Check every address, chain and index of a memory."),
+    "stats": ("deja_tui.cli.memory", "stats", "Count what a memory holds."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose verbs are imported on use; an unknown verb names the nearest one."""
+
+    def __init__(
+        self, *args: Any, verbs: dict[str, tuple[str, str, str]] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.verbs = verbs or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.verbs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = self.verbs.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(import_module(entry[0]), entry[1])
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self.verbs:
+            near = get_close_matches(name, self.verbs, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such verb {name!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, entry[2]) for name, entry in self.verbs.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    verbs=_ROOT,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+@click.version_option(__version__, "-V", "--version", prog_name="deja", message="%(prog)s %(version)s")
+def deja() -> None:
+    """Governed agent memory: every change cited, reviewed with a written reason, undoable.
+
+    Start with `deja demo`.
+    """

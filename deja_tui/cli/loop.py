@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja loop …``: run, list, show and the five decisions. Each decision takes exactly one address (D15)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from deja_tui.cli import output
+from deja_tui.cli.app import LazyGroup
+from deja_tui.cli.options import open_memory, with_because, with_db, with_format
+from deja_tui.engine.objects import STATUSES
+
+_VERBS: Final[dict[str, tuple[str, str, str]]] = {
+    "run": ("deja_tui.cli.loop", "run", "Let the analyzers look at what is new."),
+    "list": ("deja_tui.cli.loop", "list_", "List recommendations in queue order."),
+    "show": ("deja_tui.cli.loop", "show", "Show one recommendation with its evidence and trail."),
+    "approve": ("deja_tui.cli.loop", "approve", "Approve one pending recommendation."),
+    "reject": ("deja_tui.cli.loop", "reject", "Reject one pending recommendation."),
+    "withdraw": ("deja_tui.cli.loop", "withdraw", "Take an approval back before it is applied."),
+    "apply": ("deja_tui.cli.loop", "apply", "Carry out one approved recommendation."),
+    "rollback": ("deja_tui.cli.loop", "rollback", "Undo one applied recommendation exactly."),
+}
+_UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+@click.group(cls=LazyGroup, verbs=_VERBS, no_args_is_help=True)
+def loop() -> None:
+    """Run the Deja Loop and decide about its recommendations, one at a time.
+
+    Example: deja loop run && deja loop list
+    """
+
+
+class Span(click.ParamType[int]):
+    """Digits and one of s m h d, as milliseconds; anything else is a usage error."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"([0-9]{1,6})([smhd])", str(value))
+        if not match:
+            self.fail(f"{value!r} is not a span like 30s, 10m, 6h or 7d", param, ctx)
+        return int(match.group(1)) * _UNITS[match.group(2)]
+
+
+@click.command()
+@with_db
+@with_format
+@click.option("--min-new", type=click.IntRange(0), metavar="N", help="Run when at least N grains are new.")
+@click.option(
+    "--min-new-errors", type=click.IntRange(0), metavar="N", help="Run when at least N tool errors are new."
+)
+@click.option(
+    "--if-stale", type=Span(), metavar="SPAN", help="Run when the last run is at least so old: 6h, 7d."
+)
+@click.option("--only", multiple=True, metavar="ID", help="Only this analyzer; moves no watermark.")
+@click.option("--dry-run", is_flag=True, help="Say what would be proposed; store nothing.")
+@click.option(
+    "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
+)
+def run(
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+    min_new: int | None,
+    min_new_errors: int | None,
+    if_stale: int | None,
+    only: tuple[str, ...],
+    dry_run: bool,
+    quiet: bool,
+) -> None:
+    """Let the analyzers look at what is new. Several gates: any that is met opens.
+
+    Example: deja loop run --min-new 20 --min-new-errors 3
+    """
+    from deja_tui.present.plain import run_lines
+
+    with open_memory(db, namespace=namespace, actor=actor) as memory:
+        found = memory.loop.run(
+            min_new=min_new, min_new_errors=min_new_errors, if_stale_ms=if_stale, only=only, dry_run=dry_run
+        )
+    if quiet:
+        if found.stored or found.refreshed:
+            click.echo(f"deja: {found.stored} new, {found.refreshed} refreshed; deja loop list", err=True)
+    elif as_json:
+        output.as_json(output.outcome(found))
+    else:
+        output.lines(run_lines(found, output.width()))
+
+
+@click.command("list")
+@with_db
+@with_format
+@click.option(
+    "--status",
+    type=click.Choice([*STATUSES, "all"]),
+    default="pending",
+    show_default=True,
+    help="Which ones.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["info", "low", "medium", "high"]),
+    help="Exit 2 when a pending one is at least this severe.",
+)
+def list_(
+    db: Path | None, namespace: str, actor: str, as_json: bool, status: str, fail_on: str | None
+) -> int:
+    """List recommendations: most severe first, then oldest.
+
+    Example: deja loop list --status applied
+    """
+    from deja_tui.engine.objects import SEVERITIES
+    from deja_tui.present.plain import queue_lines
+
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        rows = memory.loop.queue(None if status == "all" else status)
+        pending = rows if status == "pending" else memory.loop.queue("pending") if fail_on else []
+        now = memory.clock()
+    if as_json:
+        output.as_json({"recommendations": [output.queue_row(row) for row in rows]})
+    else:
+        output.lines(queue_lines(rows, now, output.width()))
+    severe = fail_on and any(SEVERITIES.index(row.severity) >= SEVERITIES.index(fail_on) for row in pending)
+    return 2 if severe else 0
+
+
+@click.command()
+@click.argument("address")
+@with_db
+@with_format
+def show(address: str, db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+    """Show one recommendation: the literal change, its evidence, a dry run, its trail.
+
+    Example: deja loop show 3c262f04
+    """
+    from deja_tui.present.plain import detail_lines
+
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.loop.show(address)
+        now = memory.clock()
+    if as_json:
+        output.as_json(output.detail(found))
+    else:
+        output.lines(detail_lines(found, now, output.width()))
+
+
+def _decide(
+    verb: str,
+    address: str,
+    because: str,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+    **more: Any,
+) -> None:
+    from deja_tui.present.plain import receipt_lines
+
+    with open_memory(db, namespace=namespace, actor=actor) as memory:
+        found = getattr(memory.loop, verb)(address, because=because, **more)
+    if as_json:
+        output.as_json(output.receipt(found))
+    else:
+        output.lines(receipt_lines(found, output.width()))
+
+
+def _decision(verb: str, help_: str) -> click.Command:
+    @click.command(
+        verb, help=f"{help_}\n\nExample: deja loop {verb} 3c262f04 --because 'seen in three sessions'"
+    )
+    @click.argument("address")
+    @with_because
+    @with_db
+    @with_format
+    def command(
+        address: str, because: str, db: Path | None, namespace: str, actor: str, as_json: bool
+    ) -> None:
+        _decide(verb, address, because, db, namespace, actor, as_json)
+
+    return command
+
+
+approve: Final = _decision(
+    "approve", "Approve one pending recommendation. Nothing is changed until it is applied."
+)
+reject: Final = _decision(
+    "reject", "Reject one pending recommendation; the finding stays silent for a while."
+)
+withdraw: Final = _decision("withdraw", "Take an approval back before it is applied.")
+rollback: Final = _decision("rollback", "Undo one applied recommendation: recall answers again as before.")
+
+
+@click.command()
+@click.argument("address")
+@click.option("--because", metavar="REASON", help="Why, 1 to 500 characters. Needed unless --dry-run.")
+@click.option("--allow-destructive", is_flag=True, help="Allow a change that cannot be undone.")
+@click.option("--dry-run", is_flag=True, help="Say what an apply would do now; change nothing.")
+@with_db
+@with_format
+def apply(
+    address: str,
+    because: str | None,
+    allow_destructive: bool,
+    dry_run: bool,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Carry out one approved recommendation, in one transaction with its stored inverse.
+
+    Example: deja loop apply 3c262f04 --because 'checked the evidence'
+    """
+    if dry_run:
+        _dry_run(address, allow_destructive, db, namespace, actor, as_json)
+    elif because is None:
+        raise click.UsageError("Missing option '--because'.")
+    else:
+        flag = {"allow_destructive": allow_destructive}
+        _decide("apply", address, because, db, namespace, actor, as_json, **flag)
+
+
+def _dry_run(
+    address: str, allow_destructive: bool, db: Path | None, namespace: str, actor: str, as_json: bool
+) -> None:
+    from deja_tui.present.plain import change_lines, plan_line
+
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.loop.show(address, allow_destructive=allow_destructive)
+        plan = memory.loop.dry_run(address, allow_destructive=allow_destructive)
+    if as_json:
+        output.as_json(output.plan(plan))
+    else:
+        output.lines([*change_lines(found, output.width()), plan_line(plan)])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The entry point: cheap verbs before click is imported, and one place that turns failures into exit codes (D47).
+
+Exit codes: 0 done or a clean skip, 1 a coded error, 2 a gate matched, 64 usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from deja_tui.errors import DejaError
+
+EXIT_ERROR = 1
+EXIT_USAGE = 64
+EXIT_ABORT = 130
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run one verb and leave the process with its exit code."""
+    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def run(argv: list[str]) -> int:
+    """Run one verb and return its exit code."""
+    _safe_output()
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return EXIT_ABORT
+    except BrokenPipeError:
+        # the reader of a pipe has gone; what it wanted it has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    from deja_tui.errors import DejaError
+
+    if argv in (["--version"], ["-V"]):
+        from deja_tui import __version__
+
+        sys.stdout.write(f"deja {__version__}\n")
+        return 0
+    try:
+        if argv[:1] == ["ui"]:
+            from deja_tui.cli.ui import open_console
+
+            return open_console(argv[1:])
+        return _click(argv)
+    except DejaError as fault:
+        report(fault, as_json=_wants_json(argv))
+        return EXIT_ERROR
+
+
+def _click(argv: list[str]) -> int:
+    import click
+
+    from deja_tui.cli.app import deja
+
+    try:
+        result = deja.main(args=argv, prog_name="deja", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.exceptions.Abort:
+        sys.stderr.write("\n")
+        return EXIT_ABORT
+    except click.UsageError as fault:
+        fault.show()
+        return EXIT_USAGE
+    except click.ClickException as fault:
+        fault.show()
+        return EXIT_ERROR
+    return result if isinstance(result, int) else 0
+
+
+def report(fault: DejaError, *, as_json: bool = False) -> None:
+    """Write a coded error to stderr: code and sentence, then the next step; as JSON for ``--format json``."""
+    from deja_tui.text import clean, compact_json
+
+    matches = [str(match) for match in getattr(fault, "matches", ())]
+    if as_json:
+        told = {
+            "code": fault.code,
+            "message": fault.message,
+            "next_step": fault.next_step,
+            "matches": matches,
+        }
+        sys.stderr.write(compact_json({"error": told}) + "\n")
+        return
+    sys.stderr.write(clean(str(fault)) + "\n")
+    for match in matches:
+        sys.stderr.write(f"  {clean(match)}\n")
+    if fault.next_step:
+        sys.stderr.write(f"next: {clean(fault.next_step)}\n")
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    return "--format=json" in argv or any(pair == ("--format", "json") for pair in pairwise(argv))
+
+
+def _safe_output() -> None:
+    """A terminal that cannot show a character gets an escape, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs about what a memory holds: add, recall, search, history, verify, stats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deja_tui.cli import output
+from deja_tui.cli.options import open_memory, with_db, with_format
+
+
+@click.command()
+@click.argument("subject")
+@click.argument("relation")
+@click.argument("object")
+@click.option("--confidence", type=click.FloatRange(0, 1), default=0.9, show_default=True)
+@with_db
+@with_format
+def add(
+    subject: str,
+    relation: str,
+    object: str,
+    confidence: float,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Store one fact and print its address.
+
+    Example: deja add acme deploy_target eu-west-1
+    """
+    with open_memory(db, namespace=namespace, actor=actor, create=True) as memory:
+        address = memory.add_fact(subject, relation, object, confidence)
+    if as_json:
+        output.as_json({"address": address})
+    else:
+        output.lines([address])
+
+
+@click.command()
+@click.argument("subject", required=False)
+@click.option("--relation", metavar="TEXT")
+@click.option("--type", "type_", metavar="TYPE", help="fact, event, tool, observation, …")
+@click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
+@with_db
+@with_format
+def recall(
+    subject: str | None,
+    relation: str | None,
+    type_: str | None,
+    k: int,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """List live grains, newest first.
+
+    Example: deja recall acme
+    """
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.recall(subject, relation, type=type_, k=k)
+    _grains(found, as_json)
+
+
+@click.command()
+@click.argument("text")
+@click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
+@with_db
+@with_format
+def search(text: str, k: int, db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+    """Find live grains by their text, best match first. Any text is a safe query.
+
+    Example: deja search 'rate limited'
+    """
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.search(text, k=k)
+    _grains(found, as_json)
+
+
+@click.command()
+@click.argument("address")
+@with_db
+@with_format
+def history(address: str, db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+    """Show the versions of one grain, newest first.
+
+    Example: deja history 3c262f04
+    """
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.history(address)
+    _grains(found, as_json)
+
+
+@click.command()
+@with_db
+@with_format
+def verify(db: Path | None, namespace: str, actor: str, as_json: bool) -> int:
+    """Check every address, chain and index; list every fault. Exit 1 when there is one.
+
+    Example: deja verify --db agent.deja
+    """
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        faults = memory.verify()
+    if as_json:
+        told = [{"code": f.code, "address": f.address, "message": f.message} for f in faults]
+        output.as_json({"ok": not faults, "faults": told})
+    else:
+        output.lines([f"{f.code} {f.address} {f.message}" for f in faults] or ["ok: no fault found"])
+    return 1 if faults else 0
+
+
+@click.command()
+@with_db
+@with_format
+def stats(db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+    """Count what a memory holds.
+
+    Example: deja stats --format json
+    """
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+        found = memory.stats()
+    if as_json:
+        output.as_json(found)
+    else:
+        output.lines(f"{name:<20} {value}" for name, value in found.items())
+
+
+def _grains(found: list[object], as_json: bool) -> None:
+    if as_json:
+        output.as_json({"grains": [output.grain(grain) for grain in found]})
+        return
+    from deja_tui.present.grain import grain_lines
+
+    output.lines(grain_lines(found, output.width()) or ["Nothing found."])

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing results: plain lines for people, JSON for programs. Shapes of JSON only ever grow."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from deja_tui.engine.objects import AuditEntry, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.operations import to_plain
+
+
+def lines(texts: Iterable[str]) -> None:
+    """Lines that are safe already, to stdout."""
+    for text in texts:
+        sys.stdout.write(text + "\n")
+
+
+def as_json(value: Any) -> None:
+    """One JSON document to stdout. ASCII only, so that no text in it can act on a terminal."""
+    text = json.dumps(value, ensure_ascii=True, indent=2, default=list)
+    sys.stdout.write(text.replace("\x7f", "\\u007f") + "\n")
+
+
+def width() -> int:
+    """Cells of a line: the terminal's, bounded to what reads well; 100 where there is no terminal."""
+    if not sys.stdout.isatty():
+        return 100
+    return max(40, min(shutil.get_terminal_size((100, 24)).columns, 160))
+
+
+def queue_row(row: QueueRow) -> dict[str, Any]:
+    """The shape of one line of ``loop list``. Times are epoch ms."""
+    told = asdict(row)
+    told["since"] = told.pop("age_from")
+    return told
+
+
+def receipt(value: Receipt) -> dict[str, Any]:
+    """The shape every decision answers with."""
+    return asdict(value)
+
+
+def outcome(value: RunOutcome) -> dict[str, Any]:
+    """The shape of ``loop run``."""
+    return asdict(value)
+
+
+def plan(value: Plan) -> dict[str, Any]:
+    """The shape of a dry run."""
+    told = {
+        name: getattr(value, name) for name in ("adds", "supersedes", "retires", "forgets", "undo", "refusal")
+    }
+    return {**told, "operations": [to_plain(operation) for operation in value.operations]}
+
+
+def chain(value: Chain) -> dict[str, Any]:
+    """The shape of an audit chain, oldest entry first."""
+    return {
+        "verified": value.verified,
+        "fault": value.fault,
+        "fault_address": value.fault_address,
+        "entries": [_entry(entry) for entry in value.entries],
+    }
+
+
+def _entry(entry: AuditEntry) -> dict[str, Any]:
+    told = asdict(entry)
+    told["effects"] = [dict(effect) for effect in entry.effects]
+    told["inverse"] = None if entry.inverse is None else [dict(step) for step in entry.inverse]
+    return told
+
+
+def detail(value: Detail) -> dict[str, Any]:
+    """The shape of ``loop show``."""
+    body = value.recommendation
+    return {
+        "address": body.address,
+        "status": value.status,
+        "severity": body.severity,
+        "analyzer": body.analyzer,
+        "params": dict(body.params),
+        "origin": value.origin,
+        "creator": value.creator,
+        "foreign": value.foreign,
+        "replaced_by": value.replaced_by,
+        "target_ref": body.target_ref,
+        "action": body.action,
+        "dedup_key": body.identity,
+        "summary": value.summary,
+        "template_id": body.summary.template_id,
+        "args": dict(body.summary.args),
+        "operations": [to_plain(operation) for operation in body.operations],
+        "destructive": body.destructive,
+        "rollbackable": body.rollbackable,
+        "evidence": list(body.evidence),
+        "evidence_total": body.evidence_total,
+        "evidence_query": body.evidence_query,
+        "remaining": body.remaining,
+        "metric": None if body.metric is None else dict(body.metric),
+        "confidence": body.confidence,
+        "importance": body.importance,
+        "created_at": body.created_at,
+        "since": body.since,
+        "plan": None if value.plan is None else plan(value.plan),
+        "audit": chain(value.chain),
+    }
+
+
+def grain(value: Any) -> dict[str, Any]:
+    """The shape of one stored grain."""
+    return {
+        "address": value.address,
+        "type": value.type,
+        "namespace": value.namespace,
+        "created_at": value.created_at,
+        "live": value.live,
+        "superseded_by": value.superseded_by,
+        "fields": _plain(value.fields),
+    }
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.hex() if isinstance(value, bytes) else value for name, value in fields.items()}

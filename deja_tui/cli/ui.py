@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja ui FILE``: the only verb, with ``demo``, that opens the console. Dispatched before click is imported (D47)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from deja_tui.errors import DejaError
+
+
+def open_console(argv: list[str]) -> int:
+    """Parse the options of ``deja ui``, open the console and return its exit code."""
+    return _open(_parser().parse_args(argv))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage()
+        self.exit(64, f"Error: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="deja ui", description="Open the console on a memory.")
+    parser.add_argument("file", nargs="?", type=Path, help="the memory; else DEJA_DB, else your own")
+    parser.add_argument("-d", "--db", type=Path, metavar="FILE", help="the same as FILE")
+    parser.add_argument(
+        "--actor", default="user:local", help="who decides, for the audit (default: user:local)"
+    )
+    parser.add_argument("--ns", default="shared", metavar="NAME", help="namespace (default: shared)")
+    parser.add_argument(
+        "--scopes", metavar="LIST", help="rights, a comma list of read, write, review, apply, admin"
+    )
+    parser.add_argument("--read-only", action="store_true", help="look, decide nothing")
+    parser.add_argument(
+        "--allow-destructive", action="store_true", help="allow changes that cannot be undone"
+    )
+    parser.add_argument("--theme", metavar="NAME", help="a theme of deja or a file in your themes folder")
+    parser.add_argument("--at", metavar="PLACE", help="where to begin, for example queue/3c262f04")
+    return parser
+
+
+def _open(args: argparse.Namespace) -> int:
+    from deja_tui.cli.options import default_path
+
+    path = args.file or args.db or default_path()
+    if not Path(path).exists():
+        raise DejaError(
+            "STO-E003", f"there is no memory at {path}", "deja demo, or deja init --template blank --db FILE"
+        )
+    scopes = tuple(part.strip() for part in args.scopes.split(",") if part.strip()) if args.scopes else None
+    from deja_tui.console.launch import launch
+
+    return launch(
+        Path(path),
+        actor=args.actor,
+        namespace=args.ns,
+        scopes=scopes,
+        read_only=args.read_only or not os.access(path, os.W_OK),
+        allow_destructive=args.allow_destructive,
+        theme=args.theme,
+        at=args.at,
+    )
+
+
+@click.command("ui", add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED)
+def ui(argv: tuple[str, ...]) -> int:
+    """Open the console on a memory."""
+    return open_console(list(argv))

@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Memory`: the library, and the one door of every surface to a memory file.
+
+A memory is opened with an actor and the rights it acts with. Times are epoch milliseconds UTC; addresses are 64
+lower-case hex digits. Every method may be called from any thread. Failures are `DejaError` with a stable code.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from deja_tui.adapter import StoreSubstrate, build
+from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
+from deja_tui.engine.actors import Caller, caller
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.substrate import DEFAULT_NAMESPACE, LOOP_NAMESPACE, NewGrain
+from deja_tui.errors import DejaError, ValidationError
+from deja_tui.store.grains import StoredGrain, parse_time
+from deja_tui.store.memory import Fault, Store
+from deja_tui.text import compact_json
+
+CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
+AUTHZ_NAMESPACE: Final = "agent:authz"
+_LEASE: Final = "loop.lease"
+_LEASE_MS: Final = 120_000
+
+Clock = Callable[[], int]
+
+
+def host_clock() -> int:
+    """Now in epoch ms UTC; the environment variable ``DEJA_LOOP_NOW_MS`` overrides it.
+
+    Raises CLI-E002 when the variable is set to something that is not a number of milliseconds.
+    """
+    pinned = os.environ.get(CLOCK_VARIABLE)
+    if pinned is None:
+        return time.time_ns() // 1_000_000
+    if not pinned.strip().isascii() or not pinned.strip().isdigit():
+        raise DejaError("CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds")
+    return int(pinned)
+
+
+class Memory:
+    """One memory file.
+
+    Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations.
+    """
+
+    def __init__(self, store: Store, *, namespace: str, who: Caller, clock: Clock) -> None:
+        self.store = store
+        self.namespace = namespace
+        self.who = who
+        self.clock = clock
+        self.substrate = StoreSubstrate(store)
+        self.loop = Loop(self)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        actor: str = "user:local",
+        scopes: Iterable[str] | None = None,
+        telemetry: str = "off",
+        read_only: bool = False,
+        create: bool = True,
+        busy_ms: int = 5_000,
+        durability: str = "full",
+        clock: Clock | None = None,
+    ) -> Self:
+        """Open or create a memory (D36).
+
+        Args:
+            path: the file; symlinks are resolved once.
+            namespace: where plain writes go and plain reads look.
+            actor: who acts (D22), for example ``user:ana`` or ``agent:worker-1``.
+            scopes: rights of the caller out of read, write, review, apply, admin; None: all of them.
+            telemetry: only ``off`` in this version.
+            read_only: open for reading even when the file could be written.
+            create: make the file when it is missing.
+            busy_ms: how long a write waits for another writer.
+            durability: ``full`` or ``normal`` (capture only, design §3).
+            clock: epoch milliseconds; None: the host's.
+
+        Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003.
+        """
+        if telemetry != "off":
+            raise ValidationError("VAL-E001", "telemetry is not in this version", "leave telemetry='off'")
+        who = caller(actor, scopes)
+        ticking = clock or host_clock
+        store = Store.open(
+            Path(path),
+            read_only=read_only,
+            create=create,
+            busy_ms=busy_ms,
+            durability=durability,
+            clock=ticking,
+        )
+        return cls(store, namespace=namespace, who=who, clock=ticking)
+
+    def close(self) -> None:
+        """Flush what may lag and close every connection. A second close does nothing."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def add(self, type: str, fields: Mapping[str, Any], *, namespace: str | None = None) -> str:
+        """Store a grain and return its address. Equal bytes are one grain: adding them again changes nothing.
+
+        ``fields`` holds long names; ``created_at`` (ISO-8601 or epoch) defaults to now. Unknown names are kept.
+        Raises VAL-E001, VAL-E002, VAL-E004 (reserved namespace or type), MEM-E003 (forgotten here), LOP-E022.
+        """
+        self.who.need("write")
+        with self.store.act() as act:
+            return act.add(build(self._new(type, fields, namespace))).address
+
+    def add_fact(
+        self, subject: str, relation: str, object: str, confidence: float = 0.9, **fields: Any
+    ) -> str:
+        """Store a fact. Further keyword arguments are fields, for example ``valid_to="2027-01-01"``."""
+        namespace = fields.pop("namespace", None)
+        content = {
+            "subject": subject,
+            "relation": relation,
+            "object": object,
+            "confidence": confidence,
+            **fields,
+        }
+        return self.add("fact", content, namespace=namespace)
+
+    def record_tool_call(
+        self,
+        name: str,
+        result: Any,
+        is_error: bool = False,
+        thread: str | None = None,
+        call_id: str | None = None,
+        input: Any = None,
+        *,
+        created_at: int | str | None = None,
+    ) -> str:
+        """Store one tool call. A ``result`` that is no text is kept as JSON text; every call is its own occurrence."""
+        fields: dict[str, Any] = {
+            "tool_name": name,
+            "tool_content": result if isinstance(result, str) else compact_json(result),
+            "is_error": is_error,
+            "tool_call_id": call_id or f"auto:{secrets.token_hex(12)}",
+        }
+        if thread is not None:
+            fields["session_id"] = thread
+        if input is not None:
+            fields["input"] = input
+        if created_at is not None:
+            fields["created_at"] = created_at
+        return self.add("tool", fields)
+
+    def supersede(self, address: str, fields: Mapping[str, Any], *, reason: str | None = None) -> str:
+        """Replace a live grain by a new one and return its address.
+
+        ``fields`` is laid over the old grain's fields; a value of None removes a field. Raises MEM-E001, MEM-E002.
+        """
+        self.who.need("write")
+        with self.store.act() as act:
+            old = self._there(address)
+            merged = {name: value for name, value in old.fields.items() if name != "derived_from"}
+            merged["context"] = _without_source(merged.get("context"))
+            merged.update(fields)
+            if reason is not None:
+                merged["supersede_reason"] = lifecycle.check_reason(reason)
+            kept = {name: value for name, value in merged.items() if value is not None}
+            kept["derived_from"] = old.address
+            new = build(self._new(old.type, kept, old.namespace))
+            return act.supersede(old.address, new).address
+
+    def forget(self, address: str, *, because: str) -> None:
+        """Erase one grain: row, text and index entries go, a tombstone stays, an audit grain says who and why.
+
+        Needs admin and a reason. There is no undo. Raises MEM-E001, LOP-E011, LOP-E022, VAL-E004.
+        """
+        self.who.need("admin")
+        told = lifecycle.check_reason(because)
+        with self.store.act(governed=True) as act:
+            grain = self._there(address)
+            self.store.refuse_reserved(grain.type, grain.namespace)
+            act.forget(grain.address)
+            act.add(build(self._destruction_audit(grain.address, told)))
+
+    def _destruction_audit(self, address: str, because: str) -> NewGrain:
+        target = f"hash:{address}"
+        fields = {
+            "confidence": 0.0,
+            "observer_id": self.who.actor,
+            "observer_type": audit.observer_of(self.who.actor),
+            "subject": target,
+            "object": "delete",
+            "context": {
+                "audit": "tier2",
+                "because": because,
+                "grains_erased": 1,
+                "target": target,
+                "verb": "delete",
+            },
+        }
+        return NewGrain("observation", AUTHZ_NAMESPACE, self.clock(), fields)
+
+    def _new(self, type: str, fields: Mapping[str, Any], namespace: str | None) -> NewGrain:
+        content = dict(fields)
+        given = content.pop("created_at", None)
+        inside = content.pop("namespace", None)
+        at = self.clock() if given is None else parse_time(given, "created_at")
+        return NewGrain(type, namespace or inside or self.namespace, at, content)
+
+    def _there(self, address: str) -> StoredGrain:
+        found = self.store.get(self.store.resolve(address))
+        if found is None:
+            raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
+        return found
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def get(self, address: str) -> StoredGrain | None:
+        """One grain by its address or a unique start of it; None when there is none. Raises MEM-E004."""
+        self.who.need("read")
+        try:
+            return self.store.get(self.store.resolve(address))
+        except DejaError as fault:
+            if fault.code == "MEM-E001":
+                return None
+            raise
+
+    def recall(
+        self,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: str | None = None,
+        *,
+        type: str | None = None,
+        namespace: str | None = None,
+        k: int = 16,
+    ) -> list[StoredGrain]:
+        """At most ``k`` live grains, newest first by (created_at, HLC, address) (D3); exact on NFC text."""
+        self.who.need("read")
+        return self.store.recall(
+            namespace=namespace or self.namespace,
+            subject=subject,
+            relation=relation,
+            object=object,
+            type=type,
+            k=k,
+        )
+
+    def latest(self, subject: str, relation: str, *, namespace: str | None = None) -> StoredGrain | None:
+        """The greatest live head of (subject, relation), or None."""
+        self.who.need("read")
+        return self.store.latest(namespace or self.namespace, subject, relation)
+
+    def history(self, address: str) -> list[StoredGrain]:
+        """The whole supersession chain through this grain, newest first."""
+        self.who.need("read")
+        return self.store.history(self.store.resolve(address))
+
+    def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
+        """Live grains whose text matches, best first. Any text is a safe query."""
+        self.who.need("read")
+        return self.store.search(text, namespace=namespace or self.namespace, k=k)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of this file: grains by type, op-log length, bytes."""
+        self.who.need("read")
+        return self.store.stats()
+
+    def verify(self) -> tuple[Fault, ...]:
+        """Every fault found in the file and in the audit chains; empty when there is none."""
+        self.who.need("read")
+        faults = list(self.store.verify())
+        for row in views.ledger(self.substrate):
+            chain = audit.chain(self.substrate, row)
+            if not chain.verified:
+                faults.append(Fault("LOP-E026", chain.fault_address or row.address, chain.fault or ""))
+        return tuple(faults)
+
+    def rebuild_ledger(self) -> int:
+        """Derive the status of every recommendation anew from its audit chain (D1); returns how many there are."""
+        self.who.need("admin")
+        with self.store.act(governed=True) as act:
+            rows = list(ledger.replay(self.substrate))
+            act.ledger_clear()
+            for row in rows:
+                act.ledger_put(row)
+        return len(rows)
+
+
+class Loop:
+    """The Deja Loop of one memory: runs, the queue, decisions. Every decision is about exactly one address (D15)."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    @property
+    def _substrate(self) -> StoreSubstrate:
+        return self._memory.substrate
+
+    def run(
+        self,
+        *,
+        min_new: int | None = None,
+        min_new_errors: int | None = None,
+        if_stale_ms: int | None = None,
+        only: Sequence[str] = (),
+        namespaces: Sequence[str] | None = None,
+        dry_run: bool = False,
+        now_ms: int | None = None,
+    ) -> RunOutcome:
+        """One run. Gates are OR-composed; another run or writer in the way is a clean skip, ``lock_held``.
+
+        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (negative gate), LOP-E022 (needs write).
+        """
+        if any(gate is not None and gate < 0 for gate in (min_new, min_new_errors, if_stale_ms)):
+            raise LoopError("LOP-E034", "a gate is a whole number of 0 or more")
+        self._memory.who.need("read" if dry_run else "write")
+        options = RunOptions(
+            trigger=self._memory.who.actor,
+            namespaces=None if namespaces is None else tuple(namespaces),
+            only=tuple(only),
+            dry_run=dry_run,
+            min_new=min_new,
+            min_new_errors=min_new_errors,
+            if_stale_ms=if_stale_ms,
+        )
+        now = self._memory.clock() if now_ms is None else now_ms
+        if dry_run:
+            return pipeline.run(self._substrate, options, now)
+        try:
+            with self._lease():
+                return pipeline.run(self._substrate, options, now)
+        except DejaError as fault:
+            if fault.code not in ("STO-E004", "LOP-E035"):
+                raise
+            return RunOutcome("skipped", "lock_held", 0, 0)
+
+    @contextmanager
+    def _lease(self) -> Iterator[None]:
+        """One run at a time on a file (D34). A lease of a run that died runs out after two minutes."""
+        store, owner = self._memory.store, f"{os.getpid()}:{secrets.token_hex(8)}"
+        wall = time.time_ns() // 1_000_000
+        with store.act(governed=True) as act:
+            held = store.setting(_LEASE)
+            if held and wall < int(held["until"]):
+                raise LoopError("LOP-E035", "another run is under way")
+            act.set_setting(_LEASE, {"owner": owner, "until": wall + _LEASE_MS})
+        try:
+            yield
+        finally:
+            with store.act(governed=True) as act:
+                held = store.setting(_LEASE)
+                if held and held["owner"] == owner:
+                    act.set_setting(_LEASE, None)
+
+    def queue(self, status: str | None = "pending") -> list[QueueRow]:
+        """Rows in queue order. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""
+        self._memory.who.need("read")
+        if status is not None and status not in STATUSES:
+            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        return reports.queue(self._substrate, None if status is None else (status,))
+
+    def resolve(self, address: str) -> str:
+        """The full address of a unique start. Raises LOP-E040, or MEM-E004 with the matches."""
+        try:
+            return self._memory.store.resolve(address, type="recommendation", namespace=LOOP_NAMESPACE)
+        except DejaError as fault:
+            if fault.code != "MEM-E001":
+                raise
+            raise LoopError(
+                "LOP-E040", "there is no such recommendation", "deja loop list --status all"
+            ) from fault
+
+    def show(self, address: str, *, allow_destructive: bool = False) -> Detail:
+        """Everything about one recommendation."""
+        self._memory.who.need("read")
+        return reports.show(
+            self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
+        )
+
+    def audit(self, address: str) -> Chain:
+        """The audit chain of one recommendation, checked."""
+        self._memory.who.need("read")
+        return reports.chain(self._substrate, self.resolve(address))
+
+    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan:
+        """What an apply would do now, and what would refuse it. Writes nothing."""
+        self._memory.who.need("read")
+        return lifecycle.plan(
+            self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
+        )
+
+    def approve(self, address: str, *, because: str) -> Receipt:
+        """Pending → approved (right: review)."""
+        return lifecycle.approve(self._substrate, *self._decision("review", address, because))
+
+    def reject(self, address: str, *, because: str) -> Receipt:
+        """Pending → rejected (right: review)."""
+        return lifecycle.reject(self._substrate, *self._decision("review", address, because))
+
+    def withdraw(self, address: str, *, because: str) -> Receipt:
+        """Approved → rejected, before anything was applied (right: review)."""
+        return lifecycle.withdraw(self._substrate, *self._decision("review", address, because))
+
+    def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Receipt:
+        """Approved → applied, in one transaction with its stored inverse (rights: apply and write)."""
+        return lifecycle.apply(
+            self._substrate, *self._decision("apply", address, because), allow_destructive=allow_destructive
+        )
+
+    def approve_and_apply(self, address: str, *, because: str) -> Receipt:
+        """Pending → approved → applied with one reason; refuses a destructive proposal (D19)."""
+        return lifecycle.approve_and_apply(self._substrate, *self._decision("review", address, because))
+
+    def rollback(self, address: str, *, because: str) -> Receipt:
+        """Applied → rolled back; recall answers again what it answered before (rights: apply and write)."""
+        return lifecycle.rollback(self._substrate, *self._decision("apply", address, because))
+
+    def _decision(self, right: str, address: str, because: str) -> tuple[str, str, Caller, int]:
+        self._memory.who.need(right)
+        if not isinstance(address, str):
+            raise ValidationError("VAL-E001", "a decision is about exactly one address, given as a text")
+        lifecycle.check_reason(because)
+        return self.resolve(address), because, self._memory.who, self._memory.clock()
+
+    def change_token(self) -> object:
+        """A value that changes whenever this file changed; equal values mean nothing did."""
+        return self._memory.store.change_token()
+
+
+def _without_source(context: Any) -> Any:
+    """The context without the source key: a superseding grain was not captured from there (D32)."""
+    if not isinstance(context, Mapping):
+        return context
+    return {name: value for name, value in context.items() if name != "source_key"} or None

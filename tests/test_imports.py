@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of imports (D46) and what must never be loaded, proved on the source and in fresh processes."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+PACKAGE = ROOT / "deja_tui"
+ORDER = [
+    "errors", "text", "store", "cal", "engine", "adapter", "reference", "facade", "compat", "capture", "present",
+    "widgets", "console", "screens", "cli",
+]  # fmt: skip
+# the two named late imports of D46
+LATE = {("console/launch.py", "screens")}
+# room → everything of deja it may import besides itself
+NARROW = {
+    "errors": set(),
+    "text": {"errors"},
+    "store": {"errors", "text"},
+    "engine": {"errors", "text"},
+    "reference": {"errors", "text", "engine"},
+    "widgets": {"errors", "text", "present"},
+}
+NO_TEXTUAL = [
+    "errors",
+    "text",
+    "store",
+    "cal",
+    "engine",
+    "adapter",
+    "reference",
+    "facade",
+    "capture",
+    "present",
+    "cli",
+]
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Every module that a file imports anywhere, also inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def rooms_imported(path: Path) -> set[str]:
+    names = {name.split(".")[1] for name in imported(path) if name.startswith("deja_tui.")}
+    return names & set(ORDER)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_rooms_above_its_own(path: Path) -> None:
+    """Imports point up the list of D46 only."""
+    room = room_of(path)
+    if room in ("__init__", "__main__"):
+        return
+    inside = str(path.relative_to(PACKAGE))
+    others = {name for name in rooms_imported(path) if name != room and (inside, name) not in LATE}
+    allowed = NARROW.get(room, set(ORDER[: ORDER.index(room)]))
+    assert others <= allowed, f"{inside} imports {sorted(others - allowed)}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_textual_is_imported_by_widgets_console_and_screens_only(path: Path) -> None:
+    """Command line, library and engine never need Textual."""
+    if room_of(path) in NO_TEXTUAL:
+        assert not {name for name in imported(path) if name.split(".")[0] == "textual"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter holds after ``code``."""
+    script = f"{code}\nimport sys\nprint('\\n'.join(sorted({{n.split('.')[0] for n in sys.modules}})))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stdout.split("\n"))
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    """`import deja_tui` alone is free."""
+    assert not loaded_by("import deja_tui") & {"textual", "rich", "click", "apsw", "msgpack"}
+
+
+def test_version_needs_neither_click_nor_textual() -> None:
+    """`deja --version` is dispatched before anything is imported (D47)."""
+    loaded = loaded_by("from deja_tui.cli.main import run\nassert run(['--version']) == 0")
+    assert not loaded & {"textual", "rich", "click", "apsw"}
+
+
+def test_loop_list_never_loads_textual(tmp_path: Path) -> None:
+    """`deja loop list` is a plain command."""
+    from deja_tui import Memory
+
+    path = tmp_path / "a.deja"
+    Memory.open(path).close()
+    code = f"from deja_tui.cli.main import run\nassert run(['loop', 'list', '--db', {str(path)!r}]) == 0"
+    loaded = loaded_by(code)
+    assert "click" in loaded
+    assert "textual" not in loaded

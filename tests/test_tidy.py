@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of the house that a machine can check: licence lines, words, leftovers, sizes, dependencies."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from deja_tui.errors import CODES
+from tests.support import ROOT
+
+# D52: what no surface says. Written in pieces, so that this list is not its own finding.
+FORBIDDEN = [
+    "lear" + "ns", "under" + "stands", "smar" + "ter", "AI-" + "powered", "guardrails for " + "outputs",
+    "works with any " + "framework", "full observ" + "ability", "enterprise-" + "grade", "best-in-" + "class",
+]  # fmt: skip
+OTHER_NAMES = [r"\breco\b", r"\brecos\b", r"\bsugges" + r"tions?\b"]
+LEFTOVERS = [
+    r"\bTO" + r"DO\b",
+    r"\bFIX" + r"ME\b",
+    r"\bX" + r"XX\b",
+    "NotImplemented" + "Error",
+    "pragma: no " + "cover",
+]
+MACHINE_PATHS = ["/" + "work/", "/" + "root/", "/" + "farm/", "/" + "opt/"]
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        return [path for path in ROOT.rglob("*") if path.suffix in suffixes and ".venv" not in path.parts]
+    return [
+        path
+        for name in listed.stdout.splitlines()
+        if (path := ROOT / name).suffix in suffixes and path.exists()
+    ]
+
+
+def prose() -> list[Path]:
+    """What people read: documents, and the package, whose strings are help and screens."""
+    return [path for path in tracked(".py", ".md", ".toml") if "tests" not in path.relative_to(ROOT).parts]
+
+
+@pytest.mark.parametrize("path", tracked(".py"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_source_file_begins_with_its_licence(path: Path) -> None:
+    """D51: an SPDX line in each file."""
+    assert path.read_text().startswith("# SPDX-License-Identifier: Apache-2.0\n")
+
+
+@pytest.mark.parametrize("word", FORBIDDEN)
+def test_forbidden_words_are_said_nowhere(word: str) -> None:
+    """D52: the words that promise what no command shows."""
+    found = [
+        path for path in prose() if re.search(rf"\b{re.escape(word)}\b", path.read_text(), re.IGNORECASE)
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("pattern", OTHER_NAMES)
+def test_the_reviewed_thing_has_one_name(pattern: str) -> None:
+    """D52: it is a recommendation, on every surface."""
+    assert not [path for path in prose() if re.search(pattern, path.read_text(), re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("pattern", LEFTOVERS)
+def test_nothing_unfinished_is_left_in_the_package(pattern: str) -> None:
+    """Open points stand in the issue tracker, not in the source."""
+    package = [path for path in tracked(".py") if path.is_relative_to(ROOT / "deja_tui")]
+    assert not [path for path in package if re.search(pattern, path.read_text())]
+
+
+@pytest.mark.parametrize("text", MACHINE_PATHS)
+def test_no_path_of_a_machine_is_tracked(text: str) -> None:
+    """The project runs anywhere."""
+    files = tracked(".py", ".md", ".toml", ".svg", ".txt", ".sh")
+    assert not [path for path in files if re.search(rf"(?<![\w.]){re.escape(text)}", path.read_text())]
+
+
+def test_runtime_dependencies_are_the_seven_and_no_more() -> None:
+    """Each has its reason in docs/architecture.md."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.split(r"[<>=!~ ]", entry)[0] for entry in project["dependencies"]}
+    assert names == {"textual", "rich", "apsw", "msgpack", "xxhash", "click", "platformdirs"}
+    told = (ROOT / "docs" / "architecture.md").read_text()
+    assert all(f"`{name}`" in told for name in names)
+
+
+def test_every_room_says_what_it_owns_may_import_and_never_does() -> None:
+    """The layout is the map."""
+    for room in ("store", "cal", "engine", "capture", "present", "widgets", "console", "screens", "cli"):
+        text = (ROOT / "deja_tui" / room / "__init__.py").read_text()
+        assert "Owns" in text, room
+        assert "import" in text, room
+        assert "ever" in text, room
+
+
+def test_every_error_code_raised_in_the_package_is_registered() -> None:
+    """A code is looked up before it is raised; this finds the ones no test has raised yet."""
+    raised: set[str] = set()
+    for path in (ROOT / "deja_tui").rglob("*.py"):
+        raised.update(re.findall(r'"((?:VAL|FMT|MEM|STO|LOP|IMP|CLI|CON)-E\d{3})"', path.read_text()))
+    assert raised <= set(CODES)
+
+
+def test_the_version_stands_in_one_place() -> None:
+    """pyproject takes it from the package."""
+    from deja_tui import __version__
+
+    text = (ROOT / "pyproject.toml").read_text()
+    assert __version__ not in re.findall(r'^version = "(.*)"', text, re.MULTILINE)
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
