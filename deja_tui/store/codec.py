@@ -268,28 +268,6 @@ def _has_other_spellings(text: str) -> bool:
     )
 
 
-def fields_of(blob: bytes) -> dict[str, Any]:
-    """Fields and extras of a grain in one map, typed ones first; for bytes that `decode` took when they arrived.
-
-    A reader of its own file need not judge the same bytes at every recall: nothing is checked here that is not needed
-    to read. Same names and values as `decode`; without type, created_at and namespace.
-
-    Raises:
-        DejaError: FMT-E001 or FMT-E002 when the bytes are no grain at all.
-    """
-    try:
-        wire = _unpack(blob[9:])
-        del wire["t"], wire["ca"]
-        wire.pop("ns", None)
-        merged = {_LONG_NAME(key, key): value for key, value in wire.items()}
-        if len(merged) == len(wire) and _EXPANDED_KEYS.isdisjoint(wire):
-            return merged
-    except (KeyError, AttributeError, *_READ_ERRORS):
-        pass  # `decode` reads it with care, or says what is wrong
-    grain = decode(blob, strict=False)
-    return {**grain.extras, **grain.fields}
-
-
 # --- normal form (D41) ------------------------------------------------------------------------------
 
 _KNOWS_14_ONLY: Final = unicodedata.unidata_version.startswith("14.")
@@ -622,8 +600,6 @@ _EXPANDED: Final[dict[str, Mapping[str, str]]] = {
     "rt": RELATED_LONG,
     _DIGEST_KEY: {},
 }
-_EXPANDED_KEYS: Final = frozenset(_EXPANDED)
-_LONG_NAME: Final = LONG.get
 _PLAIN: Final = {key: name for key, name in LONG.items() if key not in _EXPANDED}
 
 
