@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Erasing a grain (D31): what `Act.forget` removes, table by table.
+
+* INV-ERASE-1  After the act and a checkpoint no word of the grain is in the file or its log, unless another grain
+  holds it too: row, index words and their separators, terms, keys. `secure_delete` zeroes what is freed.
+* INV-ERASE-2  What stays: the address, its position in log, marks and links, a digest of its source key.
+* INV-ERASE-3  The chain around it stays walkable: the tombstone keeps what the grain had superseded.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from deja_tui.store import ledger, search
+from deja_tui.store.keys import key_of, link_key, parents_of, source_digest, source_of
+from deja_tui.store.rows import unfold
+from deja_tui.store.sql import rows, scalar
+
+# How to see whether a term is still used, by column. Each condition fits one index; none reads a body.
+_USES: Final = {
+    "s": (
+        "SELECT 1 FROM grain INDEXED BY g_subj WHERE s IS NOT NULL AND dead = 0 AND ns = :ns AND s = :term",
+        "SELECT 1 FROM grain INDEXED BY g_subj WHERE s IS NOT NULL AND dead = 0 AND s = :term",
+        "SELECT 1 FROM grain INDEXED BY g_dead WHERE dead = 1 AND s = :term",
+    ),
+    "r": (
+        "SELECT 1 FROM grain INDEXED BY g_fact WHERE r IS NOT NULL AND dead = 0 AND r = :term",
+        "SELECT 1 FROM grain INDEXED BY g_dead WHERE dead = 1 AND r = :term",
+    ),
+    "tool": (
+        "SELECT 1 FROM grain INDEXED BY g_tool WHERE tool IS NOT NULL AND dead = 0 AND tool = :term",
+        "SELECT 1 FROM grain INDEXED BY g_dead WHERE dead = 1 AND tool = :term",
+    ),
+    "sig": (
+        "SELECT 1 FROM grain INDEXED BY g_tool WHERE tool IS NOT NULL AND dead = 0 AND sig = :term",
+        "SELECT 1 FROM grain INDEXED BY g_dead WHERE dead = 1 AND sig = :term",
+    ),
+    "thread": ("SELECT 1 FROM grain INDEXED BY g_thread WHERE thread = :term",),
+}
+_SEPARATOR_BYTES: Final = 3
+
+
+def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str]:
+    """Remove the grain at position ``gid``; the words it had in the text index are returned for `scrub`."""
+    kind, ns, prev, digest, body, *terms = next(
+        rows(db, "SELECT type, ns, prev, hash, body, s, r, tool, sig, thread FROM grain WHERE id = ?", (gid,))
+    )
+    words = _erase_words(db, gid, kind, body) if gid <= indexed else set()
+    _, fields = unfold(body)
+    source = source_of(fields.get("context"))
+    for parent in parents_of(fields):
+        db.execute("DELETE FROM link WHERE p = ? AND child = ?", (link_key(parent), gid))
+    if source is not None:
+        db.execute("DELETE FROM source WHERE k = ? AND gid = ?", (key_of(source), gid))
+    db.execute("DELETE FROM grain WHERE id = ?", (gid,))
+    db.execute(
+        "INSERT INTO tombstone(gid, hash, hlc, prev, source) VALUES(?, ?, ?, ?, ?)",
+        (gid, digest, hlc, prev, source_digest(source) if source else None),
+    )
+    ledger.drop(db, digest.hex())
+    for term in {term for term in terms if term is not None}:
+        if not _used(db, term, ns):
+            db.execute("DELETE FROM term WHERE id = ?", (term,))
+    if scalar(db, "SELECT 1 FROM grain WHERE ns = ? LIMIT 1", (ns,)) is None:
+        db.execute("DELETE FROM space WHERE id = ?", (ns,))
+    return words
+
+
+def _used(db: apsw.Connection, term: int, ns: int) -> bool:
+    asked = {"term": term, "ns": ns}
+    return any(scalar(db, f"{sql} LIMIT 1", asked) is not None for column in _USES.values() for sql in column)
+
+
+def _erase_words(db: apsw.Connection, gid: int, kind: int, body: bytes) -> set[str]:
+    text = search.words_of(kind, body)
+    if not text:
+        return set()
+    db.execute("INSERT INTO text(text, rowid, t) VALUES('delete', ?, ?)", (gid, text))
+    return set(search.tokenizer(db)(text))
+
+
+def scrub(db: apsw.Connection, words: set[str]) -> None:
+    """Remove erased words that the text index still uses to tell its pages apart.
+
+    FTS5 deletes a word from its pages, but the first word of a page also stands in the list of pages. It is rare
+    (one word in hundreds), so only then the index is rewritten as a whole. A row that comes and goes makes sure that
+    there is something to merge: FTS5 leaves an index of one segment as it is.
+    """
+    db.execute("INSERT INTO text(text) VALUES('flush')")
+    separators = _separators(db)
+    if not any(_separates(db, word, separators) for word in words):
+        return
+    db.execute("INSERT INTO text(rowid, t) VALUES(-1, 'a')")
+    db.execute("INSERT INTO text(text) VALUES('flush')")
+    db.execute("INSERT INTO text(text) VALUES('optimize')")
+    db.execute("INSERT INTO text(text, rowid, t) VALUES('delete', -1, 'a')")
+
+
+def _separators(db: apsw.Connection) -> set[bytes]:
+    return {bytes(term)[1:] for (term,) in rows(db, "SELECT term FROM text_idx")}
+
+
+def _separates(db: apsw.Connection, word: str, separators: set[bytes]) -> bool:
+    raw = word.encode()
+    return any(
+        raw[:size] in separators and not _begins_a_word(db, raw[:size].decode(errors="ignore"))
+        for size in range(_SEPARATOR_BYTES, len(raw) + 1)
+    )
+
+
+def _begins_a_word(db: apsw.Connection, start: str) -> bool:
+    sql = "SELECT 1 FROM word WHERE term >= ? AND term < ? LIMIT 1"
+    return scalar(db, sql, (start, start + "\U0010ffff")) is not None

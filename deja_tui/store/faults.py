@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQLite's errors as coded ones: the one place where an APSW exception becomes a `StoreError`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar
+
+import apsw
+
+from deja_tui.errors import DejaError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class StoreError(DejaError):
+    """A refusal of the file (``STO-…``) or of what it holds (``MEM-…``). The act it came from left nothing behind."""
+
+
+class AmbiguousError(StoreError):
+    """A short address that fits several grains (``MEM-E004``).
+
+    Attributes:
+        matches: full addresses, sorted, at most 20.
+    """
+
+    def __init__(self, prefix: str, matches: list[str]) -> None:
+        super().__init__(
+            "MEM-E004",
+            f"{prefix} is the start of several addresses",
+            "Give more characters: " + ", ".join(match[: len(prefix) + 4] for match in matches[:5]),
+        )
+        self.matches = matches
+
+
+_BUSY: Final = "Another process is writing; try again, or wait longer with a larger busy_ms."
+_RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
+    (apsw.BusyError, "STO-E004", "the file is locked by another writer", _BUSY),
+    (apsw.LockedError, "STO-E004", "the file is locked by another writer", _BUSY),
+    (apsw.FullError, "STO-E007", "the disk is full", "Free some space; nothing of this act was kept."),
+    (apsw.ReadOnlyError, "STO-E005", "the memory can only be read", "Open it where it may be written."),
+    (apsw.NotADBError, "STO-E002", "the file is not a deja memory", "Name the file that deja wrote."),
+    (
+        apsw.CorruptError,
+        "STO-E009",
+        "the file is damaged",
+        "Copy the file aside, then run `deja verify` on it to see what still reads.",
+    ),
+    (
+        apsw.CantOpenError,
+        "STO-E008",
+        "the file or its folder cannot be opened",
+        "Check that the folder exists and may be written.",
+    ),
+    (apsw.PermissionsError, "STO-E008", "the system refused access to the file", "Check who owns the file."),
+    (apsw.ConnectionClosedError, "STO-E010", "the memory is closed", "Open it again."),
+)
+
+
+def storage_error(error: Exception) -> StoreError:
+    """The coded form of an APSW exception. SQLite's own words are kept: they name tables, never grain text."""
+    for kind, code, message, next_step in _RULES:
+        if isinstance(error, kind):
+            return StoreError(code, message, next_step)
+    return StoreError(
+        "STO-E001",
+        f"SQLite refused the operation ({type(error).__name__}: {error})",
+        "Run `deja verify` on the file; if it finds nothing, this is a fault of deja.",
+    )
+
+
+def coded(method: Callable[P, R]) -> Callable[P, R]:
+    """``method`` with every APSW exception turned into a `StoreError`."""
+
+    @wraps(method)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except apsw.Error as error:
+            raise storage_error(error) from error
+
+    return guarded
+
+
+def coded_iterator(rows: Iterator[T]) -> Iterator[T]:
+    """``rows`` with every APSW exception turned into a `StoreError`."""
+    try:
+        yield from rows
+    except apsw.Error as error:
+        raise storage_error(error) from error
+
+
+def closed() -> StoreError:
+    return StoreError("STO-E010", "the memory is closed", "Open it again.")
+
+
+def unknown(address: str) -> StoreError:
+    return StoreError(
+        "MEM-E001", f"no grain {address[:12]} here", "Check the address, or search for its text."
+    )

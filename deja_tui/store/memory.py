@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Store`: one memory file, its reads and its acts.
+
+* INV-STORE-1  A read never waits for a writer and never writes. It sees a committed state as a whole.
+* INV-STORE-2  An act is one transaction: everything in it is kept, with its op-log rows, counters and clock, or nothing
+  is, whatever raises. An act inside an act of the same thread joins it.
+* INV-STORE-3  Inside an act its own thread reads what the act has written so far; nobody else does.
+* INV-STORE-4  Plain acts cannot write, supersede, mark or forget anything reserved; only ``act(governed=True)`` can.
+* INV-STORE-5  A grain's bytes never change. Liveness is what its last mark says; the column ``dead`` only caches it.
+* INV-STORE-6  The same bytes, or the same source key, are one grain; adding again changes nothing and logs nothing.
+* INV-STORE-7  What was forgotten here does not come back: its address and its source key are refused.
+* INV-STORE-8  Arrival positions rise and are never given twice.
+* INV-STORE-9  Every refusal is a coded error with a next step; SQLite's exceptions do not leave this room.
+* INV-STORE-10 One `Store` may be shared by threads, and used after a fork on both sides.
+
+Invariants of the parts: `oplog` (INV-OPLOG), `search` (INV-SEARCH), `projection` (INV-PROJ), `erase` (INV-ERASE).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import apsw
+
+from deja_tui.store import integrity, oplog, read, search, settings, stats, views
+from deja_tui.store import ledger as ledgers
+from deja_tui.store.connection import Connections, Durability, locate, open_place
+from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.integrity import Fault
+from deja_tui.store.ledger import LedgerEntry, LedgerRow
+from deja_tui.store.oplog import LogEntry
+from deja_tui.store.search import TailReader
+from deja_tui.store.stats import Counts
+from deja_tui.store.terms import Terms, space_filter
+from deja_tui.store.views import FailureCluster, Position
+from deja_tui.store.write import Act, Transaction, refuse_reserved
+
+__all__ = ["Fault", "Store"]
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Store:
+    """One memory file. Open with `Store.open`; usable as a context manager; safe to share between threads.
+
+    Attributes:
+        path: the file, symbolic links resolved.
+        read_only: no act is possible.
+        notice: why it could only be opened for reading, or None.
+    """
+
+    def __init__(self, connections: Connections, clock: Callable[[], int]) -> None:
+        self._files = connections
+        self._clock = clock
+        self._terms = Terms()
+        self._tail = search.Tail()
+        self._thread = threading.local()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        create: bool = True,
+        busy_ms: int = 5_000,
+        durability: Durability = "full",
+        clock: Callable[[], int] | None = None,
+    ) -> Store:
+        """Open a memory, or make one.
+
+        Args:
+            path: the file; symbolic links are resolved once (D36). A new file is private (0600).
+            read_only: refuse every act. A file that may not be written is opened so by itself; see `notice`.
+            create: make the file when it is missing; its folder must exist.
+            busy_ms: how long an act waits for another writer.
+            durability: ``full`` syncs every act; ``normal`` syncs only governed acts and erasures.
+            clock: epoch ms for the op-log; the system's by default.
+
+        Raises:
+            StoreError: STO-E002 not a memory; STO-E003 missing; STO-E004 locked; STO-E006 another version;
+                STO-E008 folder; STO-E009 damaged.
+        """
+        place = locate(path, read_only=read_only, create=create)
+        return cls(open_place(place, busy_ms, durability), clock or _wall_ms)
+
+    # --- life ---
+
+    @property
+    def path(self) -> str:
+        return self._files.place.path
+
+    @property
+    def read_only(self) -> bool:
+        return self._files.place.read_only
+
+    @property
+    def notice(self) -> str | None:
+        return self._files.place.notice
+
+    def close(self) -> None:
+        """Close the file. Later calls raise STO-E010; closing again does nothing."""
+        if not self._files.closed and self._files.pid == os.getpid():
+            self._files.close()
+        self._files.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _here(self) -> Connections:
+        """This process's connections; a child of the process that opened the file makes its own (INV-STORE-10)."""
+        files = self._files
+        if files.pid != os.getpid():
+            files.abandon()
+            fresh = Connections(files.place, files.busy_ms, files.durability)
+            fresh.closed = files.closed
+            self._files = files = fresh
+            self._thread = threading.local()
+            self._terms, self._tail = Terms(), search.Tail()
+        return files
+
+    def _db(self) -> apsw.Connection:
+        """Where this thread reads: inside an act the writer, else its own connection (INV-STORE-3)."""
+        files = self._here()
+        transaction: Transaction | None = getattr(self._thread, "transaction", None)
+        return files.reader() if transaction is None else transaction.db
+
+    # --- acts ---
+
+    @contextmanager
+    def act(self, governed: bool = False) -> Iterator[Act]:
+        """One act: commits when the block ends, takes everything back when it raises (INV-STORE-2).
+
+        Args:
+            governed: lift the guard of reserved namespaces and types for this handle. Only the adapter does.
+
+        Raises:
+            StoreError: STO-E004 another writer kept the lock for ``busy_ms``; STO-E005 read-only; STO-E007, STO-E009.
+        """
+        self._here()
+        transaction: Transaction | None = getattr(self._thread, "transaction", None)
+        if transaction is not None:
+            yield Act(transaction, governed)
+            return
+        with self._outermost(governed) as transaction:
+            yield Act(transaction, governed)
+
+    @contextmanager
+    def _outermost(self, governed: bool) -> Iterator[Transaction]:
+        files = self._here()
+        if not files.lock.acquire(timeout=files.busy_ms / 1000):
+            raise storage_error(apsw.BusyError("another thread is writing"))
+        try:
+            transaction = self._begin(files, governed)
+            self._thread.transaction = transaction
+            try:
+                yield transaction
+                self._commit(transaction)
+            except BaseException as error:
+                self._roll_back(transaction)
+                if isinstance(error, apsw.Error):
+                    raise storage_error(error) from error
+                raise
+            finally:
+                self._thread.transaction = None
+            self._settle(files, transaction)
+        finally:
+            files.lock.release()
+
+    @coded
+    def _begin(self, files: Connections, governed: bool) -> Transaction:
+        db = files.writer()
+        files.sync_fully(governed)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            return Transaction(db, self._clock, self._terms)
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+
+    def _commit(self, transaction: Transaction) -> None:
+        if transaction.pid != os.getpid():
+            raise StoreError("STO-E001", "the process was forked inside an act", "Fork outside of acts.")
+        transaction.finish()
+        transaction.db.execute("COMMIT")
+
+    def _roll_back(self, transaction: Transaction) -> None:
+        self._terms.clear()
+        if transaction.pid == os.getpid() and transaction.db.in_transaction:
+            transaction.db.execute("ROLLBACK")
+
+    def _settle(self, files: Connections, transaction: Transaction) -> None:
+        """After an erasure: no cached words, and the log folded into the file so that its old pages are gone."""
+        if transaction.erased is not None:
+            self._tail.clear()
+            files.fold_log()
+
+    # --- several reads at once ---
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Store]:
+        """Several reads of one committed state (INV-STORE-1). Inside an act, and inside another, it does nothing."""
+        db = self._db()
+        if db.in_transaction:
+            yield self
+            return
+        self._begin_read(db)
+        try:
+            yield self
+        finally:
+            if db.in_transaction:
+                db.execute("COMMIT")
+
+    @coded
+    def _begin_read(self, db: apsw.Connection) -> None:
+        db.execute("BEGIN")
+
+    # --- reads ---
+
+    @coded
+    def get(self, address: str) -> StoredGrain | None:
+        """The grain at ``address`` (64 lower-case hex digits), live or not; None when it is not here."""
+        return read.get(self._db(), address)
+
+    @coded
+    def blob(self, address: str) -> bytes | None:
+        """The bytes of a grain."""
+        return read.blob(self._db(), address)
+
+    @coded
+    def resolve(self, prefix: str, *, type: str | None = None, namespace: str | None = None) -> str:
+        """The full address of a short one. Raises MEM-E001 none; MEM-E004 several (``.matches``: at most 20)."""
+        return read.resolve(self._db(), prefix, type, namespace)
+
+    @coded
+    def recall(
+        self,
+        *,
+        namespace: str,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: str | None = None,
+        type: str | None = None,
+        k: int = 16,
+    ) -> list[StoredGrain]:
+        """The ``k`` newest live grains of a namespace that fit exactly, newest first (D3, D11)."""
+        return read.recall(self._db(), namespace, subject, relation, object, type, k)
+
+    def latest(self, namespace: str, subject: str, relation: str) -> StoredGrain | None:
+        """The greatest live head of a key (D3), or None."""
+        found = self.recall(namespace=namespace, subject=subject, relation=relation, k=1)
+        return found[0] if found else None
+
+    @coded
+    def history(self, address: str) -> list[StoredGrain]:
+        """The chain through ``address``, newest first; [] when it is not here."""
+        return read.history(self._db(), address)
+
+    @coded
+    def children(self, address: str) -> list[StoredGrain]:
+        """Grains that name ``address`` in ``derived_from`` or as a merge parent, newest arrival first."""
+        return read.children(self._db(), address)
+
+    @coded
+    def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
+        """The ``k`` best live grains with any of the words; None looks everywhere outside reserved namespaces."""
+        with self.snapshot():
+            db = self._db()
+            where = space_filter(db, None if namespace is None else [read.asked(namespace)])
+            return search.search(db, text, where, k, self._tail_reader(db))
+
+    def _tail_reader(self, db: apsw.Connection) -> TailReader:
+        """The words of the tail: cached, except inside an act, whose positions may be given again."""
+        if getattr(self._thread, "transaction", None) is None:
+            return lambda indexed, last, cut: self._tail.read(db, indexed, last, cut)
+        return lambda indexed, last, cut: search.read_tail(db, indexed, cut)
+
+    def scan(
+        self, type: str, *, namespaces: Sequence[str] | None = None, after: int = 0, live_only: bool = False
+    ) -> Iterator[StoredGrain]:
+        """Grains of one type with ``seq > after``, in arrival order; None: every namespace that is not reserved."""
+        return coded_iterator(read.scan(self._db(), type, namespaces, after, live_only))
+
+    def log(self, since_seq: int = 0) -> Iterator[LogEntry]:
+        """Op-log rows above ``since_seq``, in order."""
+        return coded_iterator(oplog.entries(self._db(), since_seq))
+
+    @coded
+    def intact(self, address: str) -> bool:
+        """Whether the stored bytes still have the address; False also when the grain is not here."""
+        return integrity.intact(self._db(), address)
+
+    @coded
+    def verify(self) -> tuple[Fault, ...]:
+        """Every fault of the file, worst first; see `integrity.verify`. Empty when it is sound."""
+        with self.snapshot():
+            return integrity.verify(self._db())
+
+    @coded
+    def change_token(self) -> int:
+        """A number that rises with every act that changed the file, whoever made it."""
+        return stats.acts(self._db())
+
+    @staticmethod
+    def refuse_reserved(type: str, namespace: str) -> None:
+        """Raise VAL-E004 when only the engine may touch this namespace or type (D7)."""
+        refuse_reserved(type, namespace)
+
+    @coded
+    def counts(self) -> Counts:
+        """Arrivals in user namespaces, and failed tool calls among them (D38)."""
+        return stats.counts(self._db())
+
+    @coded
+    def stats(self) -> dict[str, Any]:
+        """What the file holds, as plain JSON values; see `stats.stats`."""
+        with self.snapshot():
+            return stats.stats(self._db(), self.path)
+
+    @coded
+    def setting(self, key: str) -> Any:
+        """The value under ``key``, or None."""
+        return settings.get(self._db(), key)
+
+    @coded
+    def settings(self, prefix: str = "") -> dict[str, Any]:
+        """The values whose keys start with ``prefix``."""
+        return settings.starting_with(self._db(), prefix)
+
+    # --- views ---
+
+    @coded
+    def position(self) -> Position:
+        """See `views.position`."""
+        return views.position(self._db())
+
+    @coded
+    def tool_failures(
+        self, since_ms: int, until_ms: int, after_seq: int, namespaces: Sequence[str] | None
+    ) -> list[FailureCluster]:
+        """See `views.tool_failures`."""
+        with self.snapshot():
+            return views.tool_failures(self._db(), since_ms, until_ms, after_seq, namespaces)
+
+    @coded
+    def tool_failure_members(
+        self,
+        tool: str,
+        signature: str,
+        since_ms: int,
+        until_ms: int,
+        after_seq: int,
+        namespaces: Sequence[str] | None,
+        limit: int,
+    ) -> list[StoredGrain]:
+        """See `views.tool_failure_members`."""
+        return views.tool_failure_members(
+            self._db(), tool, signature, since_ms, until_ms, after_seq, namespaces, limit
+        )
+
+    @coded
+    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+        """See `views.duplicate_facts`."""
+        with self.snapshot():
+            return views.duplicate_facts(self._db(), namespaces)
+
+    @coded
+    def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        """See `views.fact_matches`."""
+        return views.fact_matches(self._db(), namespace, subject, relation)
+
+    @coded
+    def audits_of(self, recommendation: str) -> list[StoredGrain]:
+        """See `views.audits_of`."""
+        return views.audits_of(self._db(), recommendation)
+
+    # --- the governance table ---
+
+    @coded
+    def ledger_get(self, address: str) -> LedgerRow | None:
+        """The row of one recommendation, replaced ones included."""
+        return ledgers.get(self._db(), address)
+
+    @coded
+    def ledger_by_identity(self, identities: Sequence[str]) -> list[LedgerRow]:
+        """Rows of these identities, oldest decision first, replaced ones left out."""
+        return ledgers.by_identity(self._db(), identities)
+
+    @coded
+    def ledger_list(
+        self, statuses: Iterable[str] | None = None, *, include_replaced: bool = False
+    ) -> list[LedgerRow]:
+        """Rows in queue order."""
+        return ledgers.listed(self._db(), statuses, include_replaced=include_replaced)
+
+    def ledger_put(self, row: LedgerEntry) -> None:
+        """Write or replace a row, as a governed act of its own or inside the open one."""
+        with self.act(governed=True) as act:
+            act.ledger_put(row)
+
+    def ledger_clear(self) -> None:
+        """Empty the table before a rebuild, as a governed act of its own or inside the open one."""
+        with self.act(governed=True) as act:
+            act.ledger_clear()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two ways to run a statement, typed for callers who know their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+def rows(db: apsw.Connection, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+    """The rows of one statement, as they come."""
+    return db.execute(statement, values)
+
+
+def rows_for_each(db: apsw.Connection, statement: str, values: Iterable[Values]) -> Iterator[tuple[Any, ...]]:
+    """The rows of one statement run once with each of ``values``."""
+    return db.executemany(statement, values)
+
+
+def scalar(db: apsw.Connection, statement: str, values: Values = ()) -> Any:
+    """The first column of the first row, or None without one."""
+    for row in db.execute(statement, values):
+        return row[0]
+    return None

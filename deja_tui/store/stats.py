@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much a file holds: maintained counters for gates, counted rows for people."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from deja_tui.store.rows import TYPE_NAMES
+from deja_tui.store.sql import rows, scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Everything that ever arrived in user namespaces, forgotten grains included (D38)."""
+
+    grains: int
+    errors: int
+
+
+def counts(db: apsw.Connection) -> Counts:
+    """Two counters, read in constant time."""
+    found = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('grains', 'errors')"))
+    return Counts(found.get("grains", 0), found.get("errors", 0))
+
+
+def acts(db: apsw.Connection) -> int:
+    """How many acts have changed the file."""
+    return int(scalar(db, "SELECT value FROM counter WHERE name = 'acts'") or 0)
+
+
+def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
+    """What the file holds now.
+
+    Returns:
+        ``grains``, ``live``, ``forgotten``, ``operations`` (numbers); ``by_type`` and ``namespaces`` (names to
+        numbers, every grain, the loop's own included); ``last_seq``; ``last_created_at`` (epoch ms or None);
+        ``unindexed`` (grains whose text a search reads from the table); ``file_bytes``, ``log_bytes``.
+    """
+    counters = dict(rows(db, "SELECT name, value FROM counter"))
+    kinds = list(
+        rows(db, "SELECT type, ns, count(*), max(at) FROM grain INDEXED BY g_type GROUP BY type, ns")
+    )
+    names = dict(rows(db, "SELECT id, name FROM space"))
+    by_type: dict[str, int] = {}
+    spaces: dict[str, int] = {}
+    for kind, space, count, _ in kinds:
+        by_type[TYPE_NAMES[kind]] = by_type.get(TYPE_NAMES[kind], 0) + count
+        spaces[names[space]] = spaces.get(names[space], 0) + count
+    grains = sum(by_type.values())
+    dead = scalar(db, "SELECT count(*) FROM grain INDEXED BY g_dead WHERE dead = 1")
+    return {
+        "grains": grains,
+        "live": grains - dead,
+        "forgotten": scalar(db, "SELECT count(*) FROM tombstone"),
+        "operations": counters.get("op", 0),
+        "by_type": dict(sorted(by_type.items())),
+        "namespaces": dict(sorted(spaces.items())),
+        "last_seq": counters.get("seq", 0),
+        "last_created_at": max((newest for *_, newest in kinds), default=None),
+        "unindexed": counters.get("seq", 0) - counters.get("indexed", 0),
+        "file_bytes": _size(path),
+        "log_bytes": _size(path + "-wal"),
+    }
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.exists(path) else 0

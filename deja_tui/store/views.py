@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Set-based reads for analyzers: one statement finds the candidates, only those are decoded.
+
+Their answers equal what the same view finds by scanning; `tests/store/test_views.py` compares them with plain loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from deja_tui.store import schema
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.keys import is_address, link_key
+from deja_tui.store.read import asked
+from deja_tui.store.rows import COLUMNS, stored
+from deja_tui.store.sql import rows, rows_for_each
+from deja_tui.store.terms import find_space, find_term, space_filter
+from deja_tui.text import fold
+
+LOOP_NAMESPACE: Final = "deja-loop"
+
+
+class Position(NamedTuple):
+    """How much has ever arrived in user namespaces: the newest arrival there, all grains, failed tool calls (D38)."""
+
+    seq: int
+    grains: int
+    errors: int
+
+
+class FailureCluster(NamedTuple):
+    """Failing calls of one tool with one signature; ``calls`` counts all its calls with an outcome in the window.
+
+    ``namespace`` is the one that holds most members, the alphabetically first on a tie.
+    """
+
+    tool: str
+    signature: str
+    count: int  # type: ignore[assignment]
+    calls: int
+    namespace: str
+
+
+def position(db: apsw.Connection) -> Position:
+    """The counters that gates subtract."""
+    found = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('user_seq', 'grains', 'errors')"))
+    return Position(found.get("user_seq", 0), found.get("grains", 0), found.get("errors", 0))
+
+
+# --- tools ------------------------------------------------------------------------------------------
+
+# The tools are walked one by one, so the index is read inside the window only, not from end to end.
+_WINDOW: Final = f"""
+WITH RECURSIVE each(tool) AS (
+  SELECT min(tool) FROM grain INDEXED BY g_tool WHERE {schema.LIVE_TOOL}
+  UNION ALL
+  SELECT (SELECT min(g.tool) FROM grain g INDEXED BY g_tool
+           WHERE g.tool IS NOT NULL AND g.dead = 0 AND g.tool > each.tool)
+    FROM each WHERE each.tool IS NOT NULL
+)
+SELECT g.tool, g.sig, g.ns, count(*)
+  FROM each CROSS JOIN grain g INDEXED BY g_tool ON g.tool = each.tool
+ WHERE g.tool IS NOT NULL AND g.dead = 0 AND g.at BETWEEN ? AND ? AND g.id > ? AND {{where}}
+ GROUP BY g.tool, g.sig, g.ns
+"""
+
+
+def tool_failures(
+    db: apsw.Connection, since_ms: int, until_ms: int, after_seq: int, namespaces: Sequence[str] | None
+) -> list[FailureCluster]:
+    """Failed calls by (tool, signature), created in [since, until] and arrived after ``after_seq``; sorted by both."""
+    sql = _WINDOW.format(where=_in(db, namespaces))
+    calls: Counter[int] = Counter()
+    members: dict[tuple[int, int], dict[int, int]] = {}
+    for tool, signature, space, count in rows(db, sql, (since_ms, until_ms, after_seq)):
+        calls[tool] += count
+        if signature is not None:
+            members.setdefault((tool, signature), {})[space] = count
+    text = _texts(db, "SELECT id, s FROM term WHERE id = ?", {i for pair in members for i in pair})
+    names = _texts(
+        db, "SELECT id, name FROM space WHERE id = ?", {i for found in members.values() for i in found}
+    )
+    found = [
+        FailureCluster(
+            text[tool],
+            text[signature],
+            sum(spread.values()),
+            calls[tool],
+            min((-count, names[space]) for space, count in spread.items())[1],
+        )
+        for (tool, signature), spread in members.items()
+    ]
+    return sorted(found, key=lambda cluster: (cluster.tool, cluster.signature))
+
+
+def tool_failure_members(
+    db: apsw.Connection,
+    tool: str,
+    signature: str,
+    since_ms: int,
+    until_ms: int,
+    after_seq: int,
+    namespaces: Sequence[str] | None,
+    limit: int,
+) -> list[StoredGrain]:
+    """The newest ``limit`` members of one cluster, newest first."""
+    terms = find_term(db, tool), find_term(db, signature)
+    if None in terms:
+        return []
+    sql = (
+        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_tool"
+        " WHERE g.tool IS NOT NULL AND g.dead = 0 AND g.tool = ? AND g.at BETWEEN ? AND ? AND g.sig = ?"
+        f" AND g.id > ? AND {_in(db, namespaces)} ORDER BY g.at DESC, g.hlc DESC, g.hash DESC LIMIT ?"
+    )
+    return _grains(rows(db, sql, (terms[0], since_ms, until_ms, terms[1], after_seq, limit)))
+
+
+# --- facts ------------------------------------------------------------------------------------------
+
+
+def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+    """Groups of two or more live facts with one key, each ordered by (created_at, address). Text decides later (D11).
+
+    Groups are sorted by their folded text. Namespaces that fold to the same name count as one.
+    """
+    alike = _alike_spaces(db)
+    ns = f"CASE ns {' '.join(f'WHEN {a} THEN {b}' for a, b in alike.items())} ELSE ns END" if alike else "ns"
+    keys = (
+        f"SELECT {ns} AS n, s, r, k, count(*) FROM grain INDEXED BY g_fact"
+        f" WHERE {schema.LIVE_FACT} AND {_in(db, namespaces)} GROUP BY n, s, r, k HAVING count(*) > 1"
+    )
+    found = list(rows(db, keys))
+    spaces = {n: sorted([n, *(a for a, b in alike.items() if b == n)]) for n, *_ in found}
+    members = (
+        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_fact"
+        f" WHERE g.r IS NOT NULL AND g.dead = 0 AND g.ns = ? AND g.s = ? AND g.r = ? AND g.k = ? AND {_in(db, namespaces)}"
+    )
+    groups = [
+        _grains(rows_for_each(db, members, [(n, s, r, k) for n in spaces[space]]))
+        for space, s, r, k, _ in found
+    ]
+    for group in groups:
+        group.sort(key=lambda grain: (grain.created_at, grain.address))
+    return sorted(groups, key=lambda group: _fact_text(group[0]))
+
+
+def _fact_text(grain: StoredGrain) -> tuple[str, ...]:
+    return fold(grain.namespace), *(fold(str(grain.get(n))) for n in ("subject", "relation", "object"))
+
+
+def _alike_spaces(db: apsw.Connection) -> dict[int, int]:
+    """Of namespaces that fold to the same name, each later one and the first."""
+    folded = sorted((fold(name), gid) for gid, name in rows(db, "SELECT id, name FROM space"))
+    alike: dict[int, int] = {}
+    for _, same in groupby(folded, key=lambda pair: pair[0]):
+        first, *others = [gid for _, gid in same]
+        alike.update(dict.fromkeys(others, first))
+    return alike
+
+
+def fact_matches(db: apsw.Connection, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+    """Live facts with exactly this subject and relation, in arrival order."""
+    subject, relation = asked(subject), asked(relation)
+    here = (find_space(db, asked(namespace)), find_term(db, fold(subject)), find_term(db, fold(relation)))
+    if None in here:
+        return []
+    sql = (
+        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_fact"
+        " WHERE g.r IS NOT NULL AND g.dead = 0 AND g.ns = ? AND g.s = ? AND g.r = ? ORDER BY g.id"
+    )
+    found = _grains(rows(db, sql, here))
+    return [g for g in found if g.get("subject") == subject and g.get("relation") == relation]
+
+
+# --- the loop's own grains --------------------------------------------------------------------------
+
+
+def audits_of(db: apsw.Connection, recommendation: str) -> list[StoredGrain]:
+    """Observations in the loop's namespace whose first parent is ``recommendation``, in arrival order."""
+    space = find_space(db, LOOP_NAMESPACE)
+    if space is None or not is_address(recommendation):
+        return []
+    sql = (
+        f"SELECT {COLUMNS} FROM link l CROSS JOIN grain g ON g.id = l.child"
+        " WHERE l.p = ? AND g.ns = ? AND g.type = 6 ORDER BY l.child"
+    )
+    found = _grains(rows(db, sql, (link_key(recommendation), space)))
+    return [grain for grain in found if grain.parents()[:1] == (recommendation,)]
+
+
+# --- helpers ----------------------------------------------------------------------------------------
+
+
+def _in(db: apsw.Connection, namespaces: Sequence[str] | None) -> str:
+    return space_filter(db, None if namespaces is None else [asked(name) for name in namespaces])
+
+
+def _grains(found: Iterable[tuple[Any, ...]]) -> list[StoredGrain]:
+    return [stored(row) for row in found]
+
+
+def _texts(db: apsw.Connection, sql: str, ids: set[int]) -> dict[int, str]:
+    return dict(rows_for_each(db, sql, [(i,) for i in ids]))

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing: `Transaction` is one open act with its counters, `Act` the handle through which callers change it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import apsw
+
+from deja_tui.errors import ValidationError
+from deja_tui.store import ledger, oplog, search, settings
+from deja_tui.store.codec import TYPES, Grain, encode
+from deja_tui.store.erase import erase, scrub
+from deja_tui.store.faults import StoreError, unknown
+from deja_tui.store.keys import (
+    is_address,
+    is_failure,
+    is_reserved,
+    key_of,
+    keys_of,
+    namespace_of,
+    parents_of,
+    source_digest,
+    source_of,
+)
+from deja_tui.store.rows import unfold
+from deja_tui.store.sql import rows
+from deja_tui.store.terms import Terms
+
+MarkKind = Literal["retire", "supersede", "hide", "reopen"]
+Origin = Literal["local", "imported"]
+
+_INSERT: Final = (
+    "INSERT INTO grain(id, type, at, hlc, ns, dead, origin, s, r, k, tool, sig, thread, vt, prev, hash, body)"
+    " VALUES(?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The answer to an add. ``new`` is False when the grain, or its source key, was already there."""
+
+    address: str
+    seq: int
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A grain that is about to change."""
+
+    gid: int
+    digest: bytes
+    dead: bool
+    type: int
+    namespace: str
+
+
+class Transaction:
+    """The state of one open act: the counters as they will be, and the op-log position."""
+
+    def __init__(self, db: apsw.Connection, clock: Callable[[], int], terms: Terms) -> None:
+        self.db = db
+        self.pid = os.getpid()
+        self.terms = terms
+        self._clock = clock
+        self._before: dict[str, int] = dict(rows(db, "SELECT name, value FROM counter"))
+        self.counters = dict(self._before)
+        self._start = db.total_changes()
+        self.erased: set[str] | None = None  # words of erased grains, once there are any
+        terms.at(self.counters.get("epoch", 0))
+
+    @property
+    def act(self) -> int:
+        """The number this act will have when it is kept."""
+        return self._before.get("acts", 0) + 1
+
+    def take(self, name: str) -> int:
+        """The next value of a counter."""
+        self.counters[name] = value = self.counters.get(name, 0) + 1
+        return value
+
+    def tick(self) -> int:
+        """The next HLC."""
+        self.counters["hlc"] = hlc = oplog.tick(self.counters.get("hlc", 0), self._clock())
+        return hlc
+
+    def see(self, hlc: int) -> None:
+        """Let the clock know of an HLC from elsewhere."""
+        self.counters["hlc"] = max(hlc, self.counters.get("hlc", 0))
+
+    def log(self, kind: int, gid: int, hlc: int, origin: int = oplog.LOCAL) -> int:
+        """Append one op row; its ``seq``."""
+        seq = self.take("op")
+        self.db.execute(
+            "INSERT INTO op(seq, hlc, kind, origin, gid, act) VALUES(?, ?, ?, ?, ?, ?)",
+            (seq, hlc, kind, origin, gid, self.act),
+        )
+        return seq
+
+    def mark(self, kind: str, gid: int, by: int | None, named: int) -> None:
+        """One mark with its op row; ``named`` is the grain the op row names (INV-OPLOG-4)."""
+        seq = self.log(oplog.MARK_OPS[kind], named, self.tick())
+        self.db.execute(
+            "INSERT INTO mark(seq, gid, kind, by, act) VALUES(?, ?, ?, ?, ?)",
+            (seq, gid, oplog.MARKS[kind], by, self.act),
+        )
+        self.db.execute("UPDATE grain SET dead = ? WHERE id = ?", (int(kind != "reopen"), gid))
+
+    def finish(self) -> None:
+        """Write what is due before the commit: a full text tail, and the counters that moved."""
+        if self.db.total_changes() == self._start:
+            return
+        self.counters["acts"] = self.act
+        if self.erased:
+            scrub(self.db, self.erased)
+        waiting = self.counters.get("seq", 0) - self.counters.get("indexed", 0)
+        if waiting > search.TAIL_LIMIT:
+            search.flush(self.db, self.counters.get("indexed", 0))
+            self.counters["indexed"] = self.counters["seq"]
+        moved = [(name, value) for name, value in self.counters.items() if self._before.get(name) != value]
+        self.db.executemany(
+            "INSERT INTO counter(name, value) VALUES(?, ?)"
+            " ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+            moved,
+        )
+
+
+def refuse_reserved(type_: str, namespace: str) -> None:
+    """The one rule that keeps plain writes out of the engine's own (D7). Raises VAL-E004."""
+    if is_reserved(namespace) or type_ == "recommendation":
+        raise ValidationError(
+            "VAL-E004",
+            "the namespace or type is reserved for the engine",
+            "Use another namespace; recommendations come from `deja loop run`.",
+        )
+
+
+class Act:
+    """A handle on the open act. Everything it does is kept together or not at all."""
+
+    def __init__(self, transaction: Transaction, governed: bool) -> None:
+        self._tx = transaction
+        self._governed = governed
+
+    def _guard(self, namespace: str, type_: str) -> None:
+        if not self._governed:
+            refuse_reserved(type_, namespace)
+
+    def add(
+        self,
+        grain: Grain,
+        *,
+        source_key: str | None = None,
+        origin: Origin = "local",
+        hlc: int | None = None,
+    ) -> Added:
+        """File one grain.
+
+        Args:
+            grain: its bytes are what `codec.encode` makes of it.
+            source_key: must be what the grain's ``context.source_key`` says; a grain with the same key that is
+                already here is the answer, whatever its bytes (D32).
+            origin, hlc: of a grain that came from another copy.
+
+        Raises:
+            ValidationError: VAL-E004 reserved; VAL-E001 the source key is not in the context.
+            StoreError: MEM-E003 the grain or its source was forgotten here.
+        """
+        return self._add(grain, source_key, origin, hlc, None)
+
+    def _add(
+        self, grain: Grain, source_key: str | None, origin: Origin, hlc: int | None, prev: int | None
+    ) -> Added:
+        namespace = namespace_of(grain)
+        self._guard(namespace, grain.type)
+        blob = encode(grain)
+        digest = hashlib.sha256(blob).digest()
+        source = source_of(grain.fields.get("context"))
+        if source_key is not None and source_key != source:
+            raise ValidationError("VAL-E001", "the source key is not the one in the grain's context")
+        known = self._known(digest, source)
+        if known is not None:
+            return known
+        gid = self._insert(grain, namespace, blob, digest, source, origin, hlc, prev)
+        return Added(digest.hex(), gid, new=True)
+
+    def _known(self, digest: bytes, source: str | None) -> Added | None:
+        """The grain with these bytes or this source key, if it is here. Raises MEM-E003 when it was."""
+        db = self._tx.db
+        for (gid,) in db.execute("SELECT id FROM grain WHERE hash = ?", (digest,)):
+            return Added(digest.hex(), gid, new=False)
+        buried: tuple[str, tuple[bytes, ...]] = "SELECT 1 FROM tombstone WHERE hash = ?", (digest,)
+        if source is not None:
+            for gid, found, body in rows(
+                db,
+                "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?",
+                (key_of(source),),
+            ):
+                if source_of(unfold(body)[1].get("context")) == source:
+                    return Added(found.hex(), gid, new=False)
+            buried = "SELECT 1 FROM tombstone WHERE hash = ? OR source = ?", (digest, source_digest(source))
+        for _ in db.execute(*buried):
+            raise StoreError(
+                "MEM-E003",
+                f"the grain {digest.hex()[:12]} was forgotten here and is not taken back",
+                "Write it anew, in other words, if it is wanted after all.",
+            )
+        return None
+
+    def _insert(
+        self,
+        grain: Grain,
+        namespace: str,
+        blob: bytes,
+        digest: bytes,
+        source: str | None,
+        origin: Origin,
+        hlc: int | None,
+        prev: int | None,
+    ) -> int:
+        tx, db, terms = self._tx, self._tx.db, self._tx.terms
+        keys = keys_of(grain)
+        gid = tx.take("seq")
+        came = oplog.IMPORTED if origin == "imported" else oplog.LOCAL
+        if hlc is None:
+            hlc = tx.tick()
+        else:
+            tx.see(hlc)
+        db.execute(
+            _INSERT,
+            (
+                gid,
+                TYPES[grain.type],
+                grain.created_at,
+                hlc,
+                terms.space(db, namespace),
+                came,
+                terms.term(db, keys.subject),
+                terms.term(db, keys.relation),
+                keys.object_key,
+                terms.term(db, keys.tool),
+                terms.term(db, keys.signature),
+                terms.term(db, keys.thread),
+                keys.valid_to,
+                prev,
+                digest,
+                blob,
+            ),
+        )
+        for parent in keys.parents:
+            db.execute("INSERT OR IGNORE INTO link(p, child) VALUES(?, ?)", (parent, gid))
+        if source is not None:
+            db.execute("INSERT INTO source(k, gid) VALUES(?, ?)", (key_of(source), gid))
+        tx.log(oplog.ADD, gid, hlc, came)
+        if not is_reserved(namespace):
+            self._count(grain, gid)
+        return gid
+
+    def _count(self, grain: Grain, gid: int) -> None:
+        """Counters of arrivals in user namespaces, so that a gate is a subtraction (D38)."""
+        self._tx.take("grains")
+        self._tx.take(f"type:{grain.type}")
+        self._tx.counters["user_seq"] = gid
+        if is_failure(grain):
+            self._tx.take("errors")
+
+    def supersede(self, address: str, grain: Grain, *, source_key: str | None = None) -> Added:
+        """File ``grain`` in place of the live grain at ``address``, which becomes its first parent.
+
+        Raises:
+            StoreError: MEM-E001 not here; MEM-E002 not live. ValidationError: VAL-E001, VAL-E004. MEM-E003 as `add`.
+        """
+        old = self._target(address)
+        if old.dead:
+            raise StoreError(
+                "MEM-E002",
+                f"the grain {address[:12]} was already superseded",
+                "Look at its history for the head.",
+            )
+        added = self._add(with_parent(grain, address), source_key, "local", None, old.gid)
+        if added.seq == old.gid:
+            raise ValidationError("VAL-E001", "a grain cannot take its own place")
+        self._tx.mark("supersede", old.gid, added.seq, added.seq)
+        return added
+
+    def mark(self, address: str, kind: MarkKind, by: str | None = None) -> None:
+        """Append a mark (D2). Liveness is what the last one says; ``by`` names what takes the grain's place.
+
+        Raises:
+            StoreError: MEM-E001 either grain is not here. ValidationError: VAL-E001 unknown kind; VAL-E004 reserved.
+        """
+        if kind not in oplog.MARKS:
+            raise ValidationError("VAL-E001", f"a mark is one of {', '.join(oplog.MARKS)}")
+        target = self._target(address)
+        successor = None
+        if by is not None and kind in ("retire", "supersede"):
+            successor = self._find(by).gid
+        named = successor if kind == "supersede" and successor is not None else target.gid
+        self._tx.mark(kind, target.gid, successor, named)
+
+    def forget(self, address: str) -> None:
+        """Erase a grain: row, words, keys, terms that nothing else uses. A tombstone with its address stays (D31).
+
+        Raises:
+            StoreError: MEM-E001 not here. ValidationError: VAL-E004 reserved.
+        """
+        target = self._target(address)
+        hlc = self._tx.tick()
+        words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
+        self._tx.log(oplog.FORGET, target.gid, hlc)
+        self._tx.erased = words if self._tx.erased is None else self._tx.erased | words
+        self._tx.terms.at(self._tx.take("epoch"))
+
+    def _target(self, address: str) -> _Target:
+        found = self._find(address)
+        self._guard(found.namespace, _TYPE_NAMES[found.type])
+        return found
+
+    def _find(self, address: str) -> _Target:
+        if is_address(address):
+            for row in rows(
+                self._tx.db,
+                "SELECT g.id, g.hash, g.dead, g.type, n.name FROM grain g JOIN space n ON n.id = g.ns"
+                " WHERE g.hash = ?",
+                (bytes.fromhex(address),),
+            ):
+                return _Target(row[0], row[1], bool(row[2]), row[3], row[4])
+        raise unknown(address)
+
+    def set_setting(self, key: str, value: Any, *, source: str = "local") -> None:
+        """Write a small JSON value; None removes it. Raises VAL-E001 when JSON cannot hold it."""
+        settings.put(self._tx.db, key, value, source, self._tx.tick())
+
+    def ledger_put(self, row: ledger.LedgerEntry) -> None:
+        """Write or replace a row of the governance table. Raises VAL-E004 unless governed."""
+        self._guard("deja-loop", "recommendation")
+        ledger.put(self._tx.db, row)
+
+    def ledger_clear(self) -> None:
+        """Empty the governance table before it is rebuilt. Raises VAL-E004 unless governed."""
+        self._guard("deja-loop", "recommendation")
+        ledger.clear(self._tx.db)
+
+
+_TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
+
+
+def with_parent(grain: Grain, address: str) -> Grain:
+    """``grain`` with ``address`` among its parents: first, unless its writer placed it already."""
+    given = grain.fields.get("derived_from")
+    if address in parents_of({"derived_from": given}):
+        return grain
+    others = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
+    as_list = others or grain.type == "recommendation"
+    parents: str | list[str] = [address, *others] if as_list else address
+    return replace(grain, fields={**grain.fields, "derived_from": parents})
