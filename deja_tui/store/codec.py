@@ -111,7 +111,7 @@ _DIGEST_FIELD: Final = "transient_definition_hash"
 _DIGEST_KEY: Final = "tdh"
 _VERBATIM_KEYS: Final = frozenset(("bindings", "retries"))
 _VERBATIM_WIRE_KEYS: Final = frozenset(("bind", "retries"))
-_AI_SOURCES: Final = frozenset(("llm_generated", "consolidated", "inferred", "a2a_recalled"))
+_AI_SOURCES: Final = ("llm_generated", "consolidated", "inferred", "a2a_recalled")
 _FROM_HEADER: Final = frozenset(("type", "created_at", "namespace"))
 
 

@@ -124,7 +124,10 @@ def _entered(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if name in given:
             raise _refuse(name, "is given twice, under two spellings of one name")
-        given[name] = _door(name, value)
+        try:
+            given[name] = _door(name, value)
+        except RecursionError as error:
+            raise _refuse(name, "nests too deeply") from error
     for alias, target in _ALIASES.get(type, ()):
         if alias in given and target not in given:
             given[target] = given[alias] if alias in TYPED[type] else given.pop(alias)
