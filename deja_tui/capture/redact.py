@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Taking obvious secrets out of captured text before anything is stored.
+
+Numbered rules, cited by tests:
+
+* RED-1  A secret is replaced by ``[redacted:kind]``; what stands around it stays, so the text can still be read.
+* RED-2  Known shapes first (keys with a vendor's prefix, JWT, private key blocks, passwords in URLs, bearer tokens),
+  then values given to names that say what they are (``password=``, ``token:``, ``"api_key": …``).
+* RED-3  Without such a name or shape nothing is touched: commit ids, UUIDs, file digests, base64 pictures, paths and
+  versions stay. Neither are placeholders (``$TOKEN``, ``<key>``, ``****``) and code (``token = get_token()``).
+* RED-4  The work is linear in the length of the text; text without a hint of a secret costs a few substring searches.
+* RED-5  Redacting what was redacted changes nothing.
+
+It is a net with wide meshes: it catches what is plainly a secret, and makes no promise about the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+MARK: Final = "[redacted:"
+DEPTH_LIMIT: Final = 200
+TOO_DEEP: Final = "[redacted:nested-too-deeply]"
+
+# A token starts where no word does; a backslash escape inside quoted JSON text ends in a letter, yet ends a word.
+_START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\r)|(?<=\\t))"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A secret known by its form: run ``pattern`` only where one of ``needles`` occurs."""
+
+    kind: str
+    needles: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _shape(kind: str, needles: str, body: str) -> _Shape:
+    return _Shape(kind, tuple(needles.split()), re.compile(_START + body))
+
+
+_SHAPES: Final = (
+    _shape("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    _shape("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}"),
+    _shape("openai-key", "sk-", r"sk-(?:(?:proj|svcacct|admin|or-v1)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{20,})"),
+    _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    _shape("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{30,}"),
+    _shape("gitlab-token", "glpat- gldt- glrt- glptt-", r"gl(?:pat|dt|rt|ptt)-[A-Za-z0-9_-]{20,}"),
+    _shape("slack-token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    _shape("slack-token", "xapp-", r"xapp-[A-Za-z0-9-]{20,}"),
+    _shape(
+        "slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}"
+    ),
+    _shape("aws-access-key", "AKIA ASIA", r"A[KS]IA[0-9A-Z]{16}(?![0-9A-Za-z_])"),
+    _shape("google-api-key", "AIza", r"AIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])"),
+    _shape("google-oauth", "ya29.", r"ya29\.[0-9A-Za-z_-]{20,}"),
+    _shape("google-oauth", "GOCSPX-", r"GOCSPX-[0-9A-Za-z_-]{20,}"),
+    _shape("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
+    _shape("pypi-token", "pypi-Ag", r"pypi-Ag[A-Za-z0-9_-]{40,}"),
+    _shape("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
+    _shape("stripe-key", "sk_live_ rk_live_ sk_test_ rk_test_", r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    _shape("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/=]{20,}"),
+    _shape("sendgrid-key", "SG.", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    _shape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[0-9a-f]{40,}"),
+    _shape("shopify-token", "shpat_ shpss_ shpca_", r"shp(?:at|ss|ca)_[0-9a-fA-F]{30,}"),
+    _shape("docker-token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}"),
+    _shape("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
+    _shape("telegram-token", ":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
+)
+
+_KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES: Final = re.compile(r"(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+")
+_KEY_MAX: Final = 16_384
+
+_URL: Final = re.compile(r"(?<=://)([^\s/:@\"'<>\\]{0,128}):([^\s/\"'<>\\]{1,256})@(?=[\w.\[-])")
+# Runs on lower-cased text, as the names below: a pattern that ignores case looks at every character several times.
+_SCHEME: Final = re.compile(
+    r"(?<![a-z0-9])(?:bearer|basic|(?<=authorization: )token)\s{1,3}(?P<value>[a-z0-9._~+/-]{16,}+={0,2})"
+)
+
+# --- values given to names --------------------------------------------------------------------------
+
+_PASSWORD: Final = r"pass(?:word|wd|phrase|code)|pwd|secret(?:[_-]?access[_-]?key|[_-]?key)?|credentials?"
+_TOKEN: Final = r"token|(?:api|access|auth|private|signing|encryption|account|master|shared)[_-]?(?:access[_-]?)?key|authorization"
+_SUFFIX: Final = r"(?P<suffix>(?:[_-]?[0-9]{1,2}|[_-][A-Za-z0-9]{1,16}){0,2})"
+_CORE: Final = re.compile(rf"(?P<password>{_PASSWORD})|{_TOKEN}")
+_NAME: Final = re.compile(rf".{{0,64}}?(?:(?P<password>{_PASSWORD})|(?:{_TOKEN})){_SUFFIX}")
+_GIVEN: Final = re.compile(
+    rf"{_SUFFIX}(?:(?P<sep>\\?[\"'`]?\]?[ \t]{{0,4}}(?::=|=>|={{1,3}}|:)[ \t]{{0,4}})|(?P<gap>[ \t]{{1,4}}))(?P<quote>\\?[\"'`])?"
+)
+_FLAG: Final = re.compile(r"(?<![\w-])--(?:[A-Za-z0-9]{1,16}-){0,3}\Z")
+_FLAG_MAX: Final = 56
+_WEAK: Final = re.compile(
+    r"(?<![A-Z0-9_])[A-Z][A-Z0-9_]{0,40}_(?:KEY|PASS|PAT|AUTH|CREDS|SALT|DSN)[\"']?[ \t]{0,4}[=:][ \t]{0,4}(?P<quote>\\?[\"'])?"
+)
+_BARE: Final = re.compile(r"[^\s\"'`,;&|<>(){}\[\]\\]*+")
+_QUOTED_MAX: Final = 512
+_JUDGED_MAX: Final = 128  # what the judgement looks at; what is taken out is the whole value
+
+_NOT_SECRET_SUFFIX: Final = re.compile(
+    r"(?i).*[_-](?:hash|sha|sha1|sha256|digest|id|ids|name|names|type|count|limit|length|len|size|url|uri|file|path|dir"
+    r"|field|label|expiry|expires|ttl|usage|budget|policy|arn|ref|prefix|header|env|var|required|enabled|index)"
+)
+_PLACEHOLDER: Final = re.compile(
+    r"(?i)[$%<{*#@].*|[x.…_*-]+|your.*|my[_-].*|example.*|placeholder.*|change[_-]?me|redacted|null|none|nil|true|false"
+    r"|undefined|required|optional|string|str|bytes|int|number|bool|boolean|any|object|self|this|process|os|env|config"
+)
+_DOTTED_CODE: Final = re.compile(r"[A-Za-z_]\w{0,64}(?:[.:]{1,2}[A-Za-z_]\w{0,64})+[.!?]?")
+_LOOKS_LIKE_PLACE: Final = re.compile(r"(?:~|\.{1,2})?/|[a-z][a-z0-9+.-]{0,20}://")
+_SEGMENTS: Final = re.compile(r"[-_./:+=]+")
+
+_NAME_NEEDLES: Final = ("pass", "pwd", "secret", "token", "key", "credential", "authorization")
+_SCHEME_NEEDLES: Final = ("bearer", "basic", "authorization")
+_WEAK_NEEDLES: Final = ("_KEY", "_PASS", "_PAT", "_AUTH", "_CREDS", "_SALT", "_DSN")
+
+
+# One pattern decides about a short text faster than many searches; for a long one it is the other way round.
+_SHORT: Final = 1_000
+_HINT: Final = re.compile(
+    "|".join(
+        sorted(
+            {
+                re.escape(needle.lower())
+                for shape in _SHAPES
+                for needle in (
+                    *shape.needles,
+                    *_SCHEME_NEEDLES,
+                    *_NAME_NEEDLES,
+                    *_WEAK_NEEDLES,
+                    "-----begin",
+                    "://",
+                )
+            }
+        )
+    )
+)
+
+
+def redact(value: Any) -> tuple[Any, Counter[str]]:
+    """``value`` without obvious secrets, and how many of each kind were taken out (RED-1 to RED-5).
+
+    Strings are searched wherever they stand in dicts (keys too) and lists; other values are returned as they are.
+    A text under a key like ``password`` or ``apiKey`` counts as given to that name. Nesting beyond `DEPTH_LIMIT`
+    levels is replaced as a whole.
+    """
+    found: Counter[str] = Counter()
+    return _value(value, found, 0), found
+
+
+def redact_text(text: str, found: Counter[str]) -> str:
+    """``text`` without obvious secrets; what was taken out is added to ``found``."""
+    lowered = _lower(text)
+    if len(text) < _SHORT and _HINT.search(lowered) is None:
+        return text
+    kept = _shaped(text, found)
+    lowered = lowered if kept is text else _lower(kept)
+    if any(needle in lowered for needle in _SCHEME_NEEDLES):
+        kept = _splice(kept, _schemes(lowered), found)
+        lowered = _lower(kept)
+    if any(needle in lowered for needle in _NAME_NEEDLES):
+        kept = _splice(kept, _named(kept, lowered), found)
+    if any(needle in kept for needle in _WEAK_NEEDLES):
+        kept = _splice(kept, _weak(kept), found)
+    return kept
+
+
+def _shaped(text: str, found: Counter[str]) -> str:
+    if "-----BEGIN" in text:
+        text = _private_keys(text, found)
+    for shape in _SHAPES:
+        for needle in shape.needles:
+            if needle in text:
+                text = _replace(shape, text, found)
+                break
+    if "://" in text and "@" in text:
+        text = _URL.sub(lambda m: _url(m, found), text)
+    return text
+
+
+def _lower(text: str) -> str:
+    """Lower case of the same length: positions in one are positions in the other."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
+
+
+def _value(value: Any, found: Counter[str], depth: int) -> Any:
+    if isinstance(value, str):
+        return redact_text(value, found)
+    if not isinstance(value, (dict, list)):
+        return value
+    if depth >= DEPTH_LIMIT:
+        found["nested-too-deeply"] += 1
+        return TOO_DEEP
+    if isinstance(value, list):
+        return [_value(item, found, depth + 1) for item in value]
+    return {_key(key, found): _entry(key, item, found, depth + 1) for key, item in value.items()}
+
+
+def _key(key: Any, found: Counter[str]) -> Any:
+    return redact_text(key, found) if isinstance(key, str) else key
+
+
+def _entry(key: Any, item: Any, found: Counter[str], depth: int) -> Any:
+    clean = _value(item, found, depth)
+    if not isinstance(key, str) or not isinstance(clean, str) or len(key) > 80:
+        return clean
+    name = _NAME.fullmatch(_lower(key))
+    if name is None or not _is_secret(
+        name["password"] or "", name["suffix"], clean, quoted=True, tight=False
+    ):
+        return clean
+    kind = _kind(name["password"] or "")
+    found[kind] += 1
+    return _mark(kind)
+
+
+def _mark(kind: str) -> str:
+    return f"{MARK}{kind}]"
+
+
+def _replace(shape: _Shape, text: str, found: Counter[str]) -> str:
+    text, count = shape.pattern.subn(_mark(shape.kind), text)
+    if count:
+        found[shape.kind] += count
+    return text
+
+
+def _private_keys(text: str, found: Counter[str]) -> str:
+    out: list[str] = []
+    at, end = 0, _KEY_END.search(text)
+    while begin := _KEY_BEGIN.search(text, at):
+        while end and end.start() < begin.end():
+            end = _KEY_END.search(text, end.end())
+        near = end is not None and end.start() - begin.end() <= _KEY_MAX
+        stop = end.end() if end and near else _end_of_match(_KEY_LINES, text, begin.end())
+        out += (text[at : begin.start()], _mark("private-key"))
+        found["private-key"] += 1
+        at = stop
+    return "".join((*out, text[at:]))
+
+
+def _end_of_match(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+def _url(match: re.Match[str], found: Counter[str]) -> str:
+    user, password = match.groups()
+    if MARK in match.group() or _PLACEHOLDER.fullmatch(password):
+        return match.group()
+    found["url-credentials"] += 1
+    return f"{user}:{_mark('url-credentials')}@"
+
+
+def _schemes(lowered: str) -> Iterator[tuple[int, int, str]]:
+    """What stands behind the name of an authorization scheme and is no word."""
+    for match in _SCHEME.finditer(lowered):
+        value = match["value"]
+        if any(c.isdigit() for c in value) or len(value) >= 40 or value.endswith("="):
+            yield *match.span("value"), "bearer-token"
+
+
+def _splice(text: str, spans: Iterator[tuple[int, int, str]], found: Counter[str]) -> str:
+    out: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        out += (text[at:start], _mark(kind))
+        found[kind] += 1
+        at = end
+    return "".join((*out, text[at:])) if out else text
+
+
+def _named(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of the values that stand behind a telling name."""
+    done = 0
+    for core in _CORE.finditer(lowered):
+        if core.start() < done:
+            continue
+        given = _GIVEN.match(text, core.end())
+        if given is None:
+            continue
+        flag = bool(_FLAG.search(text[max(0, core.start() - _FLAG_MAX) : core.start()]))
+        if given["gap"] and not flag:
+            continue
+        start, end, quoted = _span(text, given)
+        tight = flag or not any(c in " \t" for c in given["sep"])
+        called = not quoted and text[end : end + 1] in ("(", "[", "{")
+        password = core["password"] or ""
+        if not called and _is_secret(password, given["suffix"], text[start:end], quoted=quoted, tight=tight):
+            done = end if quoted else _end_of_match(_BARE, text, end)
+            yield start, done, _kind(password)
+
+
+def _weak(text: str) -> Iterator[tuple[int, int, str]]:
+    """Values behind upper-case names that only may hold a secret: the value itself must look random."""
+    for head in _WEAK.finditer(text):
+        start, end, quoted = _span(text, head)
+        if _is_random(text[start:end]):
+            yield start, end if quoted else _end_of_match(_BARE, text, end), "entropy"
+
+
+def _span(text: str, head: re.Match[str]) -> tuple[int, int, bool]:
+    """Where the value stands that is judged, and whether in quotes: never more than a bounded piece (RED-4)."""
+    start, quote = head.end(), head["quote"]
+    if quote:
+        end = text.find(quote, start, start + _QUOTED_MAX + len(quote))
+        if end >= 0 and "\n" not in text[start:end]:
+            return start, end, True
+    match = _BARE.match(text, start, start + _JUDGED_MAX)
+    return start, match.end() if match else start, False
+
+
+def _kind(password: str) -> str:
+    return (
+        "aws-secret-key" if password.replace("-", "").replace("_", "") == "secretaccesskey" else "credential"
+    )
+
+
+def _is_secret(password: str, suffix: str, value: str, *, quoted: bool, tight: bool) -> bool:
+    """Whether ``value`` is to be taken out, given to a name with ``suffix`` behind its telling part.
+
+    ``password`` is that telling part in lower case when it names a password or secret, else empty: a key or token,
+    whose value must look like one. ``tight``: no blank between name and value, as in an environment file.
+    """
+    value = value.strip()[:_JUDGED_MAX]
+    if len(value) < 4 or MARK in value or _NOT_SECRET_SUFFIX.fullmatch(suffix):
+        return False
+    if any(c.isspace() for c in value):
+        return quoted and "phrase" in password
+    if (
+        _PLACEHOLDER.fullmatch(value)
+        or _names_a_secret(value)
+        or (not quoted and _DOTTED_CODE.fullmatch(value))
+    ):
+        return False
+    if password and not any(c.isalpha() for c in suffix):
+        return quoted or tight or _has_digit_or_sign(value)
+    return _is_tokenish(value, 8 if quoted or tight else 12)
+
+
+def _names_a_secret(value: str) -> bool:
+    """Whether the value is itself a name for a secret, as in ``password=db_password``: code, not a secret."""
+    return all(c.isalpha() or c in "_.-" for c in value) and _CORE.search(_lower(value)) is not None
+
+
+def _has_digit_or_sign(value: str) -> bool:
+    """Whether a bare value in running text is more than a word of it."""
+    core = value.rstrip(".:!?…")
+    return len(core) >= 6 and any(not c.isalpha() and c not in "-/'’" for c in core)
+
+
+def _is_tokenish(value: str, least: int) -> bool:
+    if len(value) < least or _LOOKS_LIKE_PLACE.match(value):
+        return False
+    if not (any(c.isdigit() for c in value) and any(c.isalpha() for c in value)):
+        return False
+    segments = [part for part in _SEGMENTS.split(value) if part]
+    return not all(part.isalpha() or (part.isdigit() and len(part) <= 4) for part in segments)
+
+
+def _is_random(value: str) -> bool:
+    kinds = (
+        any(c.isdigit() for c in value),
+        any(c.islower() for c in value),
+        any(c.isupper() for c in value),
+    )
+    return len(value) >= 20 and all(kinds) and not _LOOKS_LIKE_PLACE.match(value) and _entropy(value) >= 3.5
+
+
+def _entropy(value: str) -> float:
+    """Shannon entropy of the characters, in bits a character."""
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())

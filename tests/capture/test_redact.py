@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every secret here is put together at run time from harmless pieces, so that no scanner takes it for a real one."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import string
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deja_tui.capture.redact import DEPTH_LIMIT, MARK, TOO_DEEP, redact
+from tests.support import shared
+
+_LETTERS = string.ascii_letters + string.digits
+
+
+def noise(length: int, alphabet: str = _LETTERS, seed: str = "n") -> str:
+    """A fixed run of ``length`` characters that looks random and begins with a letter and a digit where it can."""
+    out = [next(c for c in alphabet if c.isalpha())] if any(c.isalpha() for c in alphabet) else []
+    count = 0
+    while len(out) < length:
+        out += [alphabet[b % len(alphabet)] for b in hashlib.sha256(f"{seed}{count}".encode()).digest()]
+        count += 1
+    return "".join(out[:length])
+
+
+HEX = string.hexdigits[:16]
+UPPER = string.ascii_uppercase + string.digits
+BEGIN, END = "-----BEGIN " + "RSA PRIVATE KEY-----", "-----END " + "RSA PRIVATE KEY-----"
+
+SHAPES = [
+    ("anthropic-key", "sk-" + "ant-" + "api03-" + noise(60)),
+    ("openai-key", "sk-" + "proj-" + noise(40)),
+    ("openai-key", "sk-" + noise(48)),
+    ("github-token", "gh" + "p_" + noise(36)),
+    ("github-token", "gh" + "o_" + noise(36)),
+    ("github-token", "github" + "_pat_" + noise(60)),
+    ("gitlab-token", "glp" + "at-" + noise(20)),
+    ("slack-token", "xo" + "xb-" + "123456789012-" + noise(24)),
+    ("slack-token", "xa" + "pp-1-" + noise(40)),
+    ("aws-access-key", "AK" + "IA" + noise(16, UPPER)),
+    ("aws-access-key", "AS" + "IA" + noise(16, UPPER)),
+    ("google-api-key", "AI" + "za" + noise(35)),
+    ("google-oauth", "ya" + "29." + noise(60)),
+    ("google-oauth", "GOC" + "SPX-" + noise(28)),
+    ("npm-token", "np" + "m_" + noise(36)),
+    ("pypi-token", "pypi-" + "Ag" + noise(80)),
+    ("huggingface-token", "h" + "f_" + noise(34)),
+    ("stripe-key", "sk_" + "live_" + noise(24)),
+    ("stripe-key", "rk_" + "live_" + noise(24)),
+    ("stripe-key", "wh" + "sec_" + noise(32)),
+    ("sendgrid-key", "S" + "G." + noise(22) + "." + noise(43)),
+    ("digitalocean-token", "dop" + "_v1_" + noise(64, HEX)),
+    ("shopify-token", "shp" + "at_" + noise(32, HEX)),
+    ("docker-token", "dckr" + "_pat_" + noise(27)),
+    ("age-key", "AGE-" + "SECRET-KEY-1" + noise(58, UPPER)),
+    ("telegram-token", "123456789" + ":AA" + noise(33)),
+    ("jwt", ".".join(("ey" + "J" + noise(20), "ey" + "J" + noise(40), noise(43)))),
+    ("private-key", BEGIN + "\n" + noise(64) + "\n" + noise(64) + "\n" + END),
+]
+
+
+@pytest.mark.parametrize("kind, secret", SHAPES, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(SHAPES)])
+@pytest.mark.parametrize(
+    "around", ["{}", "it says {}, then", '"{}"', "a\n{}\nb", "\\n{}\\n", "({})", "X={} Y"]
+)
+def test_known_shapes(kind: str, secret: str, around: str) -> None:
+    """RED-1, RED-2: a key of a known shape is replaced by its kind, wherever it stands, and nothing else is."""
+    before, after = around.split("{}")
+    text, found = redact(f"{before}{secret}{after}")
+    assert text == f"{before}{MARK}{kind}]{after}"
+    assert found == {kind: 1}
+
+
+def value() -> str:
+    return noise(24, seed="v")
+
+
+NAMED = [
+    ("credential", 'password="{}"', "hunter" + "2x"),
+    ("credential", "DB_PASSWORD={}", "correct" + "horse"),
+    ("credential", "password: {}", "hunter" + "2!"),
+    ("credential", '"passwd": "{}"', "letme" + "in"),
+    ("credential", "passphrase: '{}'", "correct horse " + "battery staple"),
+    ("credential", "my_secret={}", value()),
+    ("credential", 'api_key = "{}"', value()),
+    ("credential", "apiKey: '{}',", value()),
+    ("credential", "X-Api-Key: {}", value()),
+    ("credential", "STOCK_API_TOKEN={}", value()),
+    ("credential", "token: {}", value()),
+    ("credential", 'auth["token"] = "{}"', value()),
+    ("credential", '{{\\"client_secret\\": \\"{}\\"}}', value()),
+    ("credential", "curl --token {} https://h", value()),
+    ("credential", "mysql --password {} db", "hunter" + "2x"),
+    ("credential", "deploy --api-key={}", value()),
+    ("credential", "ENCRYPTION_KEY={}", noise(64, HEX)),
+    ("credential", "TOKEN_PROD={}", value()),
+    ("credential", "AccountKey={};Endpoint=x", value()),
+    ("aws-secret-key", "aws_secret_access_key = {}", noise(40)),
+    ("aws-secret-key", "AWS_SECRET_ACCESS_KEY={}", noise(40)),
+    ("entropy", "SESSION_SALT={}", value()),
+    ("entropy", "DEPLOY_KEY: '{}'", value()),
+    ("url-credentials", "postgres://svc:{}@db.internal:5432/x", "n0t" + "-real"),
+    ("url-credentials", "redis://:{}@cache", "pw" + "d12"),
+    ("url-credentials", "https://u:{}@h/x", "p@ss" + "w0rd"),
+    ("bearer-token", "Authorization: Bearer {}", value()),
+    ("bearer-token", '-H "authorization: bearer {}"', value()),
+    ("bearer-token", "Authorization: Basic {}", base64.b64encode(b"user:long enough pw").decode()),
+    ("bearer-token", "Authorization: token {}", value()),
+]
+
+
+@pytest.mark.parametrize("kind, frame, secret", NAMED, ids=[f"{i}-{row[0]}" for i, row in enumerate(NAMED)])
+def test_values_given_to_names(kind: str, frame: str, secret: str) -> None:
+    """RED-1, RED-2: the value goes, the name and everything around it stays."""
+    text, found = redact(frame.format(secret))
+    assert text == frame.format(f"{MARK}{kind}]")
+    assert found == {kind: 1}
+
+
+UNTOUCHED = [
+    hashlib.sha1(b"a").hexdigest(),
+    "commit 9f1c2ab",
+    "sha256:" + hashlib.sha256(b"a").hexdigest(),
+    "integrity sha512-" + base64.b64encode(hashlib.sha512(b"a").digest()).decode(),
+    "0199aa10-7c1e-7d02-b7a1-3f9d2b6e4c55",
+    '"id": "00000000-0000-4000-8000-000000000001"',
+    "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 40).decode(),
+    base64.b64encode(hashlib.sha512(b"sk-").digest() * 30).decode(),
+    "/srv/code/acme/web-shop/src/cart/total.ts",
+    "psycopg==3.1.18",
+    '{"input_tokens": 1203, "cache_read_input_tokens": 79067}',
+    "max_tokens: 4096, tokens=1234, token_count: 99999999",
+    "token: str, password: string, secret = None, api_key: Optional[str]",
+    "ANTHROPIC_API_KEY=${ANTHROPIC_API_KEY}",
+    "password=$PASSWORD token=<your token> api_key={{ key }} secret=****",
+    'password = os.environ["DB_PASSWORD"]',
+    "password=settings.DATABASES.password",
+    "token = get_token(user)",
+    "connect(user=user, password=password, token=access_token)",
+    "api_key=your-api-key-here",
+    "Password: must be longer than that",
+    "The token was rejected. Password: wrong.",
+    "tokenizer: llama-3, secretary: Anna, keyboard: us",
+    "token_type: bearer",
+    "secret_name: my-app-key-2",
+    "https://example.com:8080/a@b",
+    "https://user@example.com/x",
+    "git@github.com:org/repo.git",
+    "Bearer token authentication is required",
+    "basic understanding of programming",
+    "sk-learn and task-sk-one-two-three-four-five",
+    "class sk-top-container-id-1 sk-estimator-doc-link",
+    "toolu_01FHpVtawG6NqQ943umBMky8 msg_01TqDZoU6FcpxB4u2AmpgWfZ",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "CACHE_KEY=" + hashlib.sha256(b"k").hexdigest(),
+    "primary_key: user_id, key: src/app/main.py",
+    "tokenPath: /etc/app/token1234 token: ./secrets/token1.txt",
+]
+
+
+@pytest.mark.parametrize("text", UNTOUCHED)
+def test_not_touched(text: str) -> None:
+    """RED-3: ids, digests, pictures, counts, placeholders, code and prose stay as they are."""
+    assert redact(text) == (text, Counter())
+
+
+def test_structures() -> None:
+    """RED-2: texts are found in nested dicts and lists, under telling keys as well, and nothing else changes."""
+    secret, token = value(), "gh" + "p_" + noise(36)
+    given = {
+        "input": {
+            "apiKey": secret,
+            "password": "hunter" + "2",
+            "max_tokens": 100,
+            "n": None,
+            "ok": True,
+            "f": 1.5,
+        },
+        "list": [f"x {token}", 7],
+        "token_type": "bearer",
+        "clientSecret": {"nested": "plain"},
+        token: 1,
+    }
+    kept, found = redact(given)
+    assert kept == {
+        "input": {
+            "apiKey": "[redacted:credential]",
+            "password": "[redacted:credential]",
+            "max_tokens": 100,
+            "n": None,
+            "ok": True,
+            "f": 1.5,
+        },
+        "list": ["x [redacted:github-token]", 7],
+        "token_type": "bearer",
+        "clientSecret": {"nested": "plain"},
+        "[redacted:github-token]": 1,
+    }
+    assert found == {"credential": 2, "github-token": 2}
+    assert given["input"]["apiKey"] == secret  # type: ignore[index]
+
+
+@pytest.mark.parametrize("frame", ["token={}", 'token="{}"', "token: {}"])
+def test_a_long_value_goes_as_a_whole(frame: str) -> None:
+    """RED-2: only the beginning of a value is judged, but no tail of it is left behind."""
+    secret = noise(5000)
+    assert redact(frame.format(secret))[0] == frame.format("[redacted:credential]")
+    assert redact({"token": secret})[0] == {"token": "[redacted:credential]"}
+
+
+def test_a_cut_private_key_goes_too() -> None:
+    """RED-2: a key block whose end is missing is taken out as far as it looks like one, and not the prose after."""
+    assert redact(f"see {BEGIN}\n{noise(64)}\n{noise(30)}")[0] == "see [redacted:private-key]"
+    assert redact(f"a file with {BEGIN} in it. More.")[0] == "a file with [redacted:private-key] in it. More."
+    assert redact(f"{BEGIN} {END} and {BEGIN}\\n{noise(64)}\\n{END}.")[0] == (
+        "[redacted:private-key] and [redacted:private-key]."
+    )
+
+
+def test_several_kinds_in_one_text() -> None:
+    """RED-1: each secret of a text is counted once under one kind, the most telling one."""
+    aws, gh = "AK" + "IA" + noise(16, UPPER), "gh" + "p_" + noise(36)
+    text, found = redact(
+        f"AWS_ACCESS_KEY_ID={aws} GH_TOKEN={gh} https://x-access-token:{gh}@git.example/a.git"
+    )
+    assert text == (
+        "AWS_ACCESS_KEY_ID=[redacted:aws-access-key] GH_TOKEN=[redacted:github-token] "
+        "https://x-access-token:[redacted:github-token]@git.example/a.git"
+    )
+    assert found == {"aws-access-key": 1, "github-token": 2}
+
+
+def test_deep_nesting_is_cut() -> None:
+    """RED-2: nesting beyond the limit is replaced as a whole rather than passed unseen."""
+    deep: object = "password=" + "hunter" + "22"
+    for _ in range(DEPTH_LIMIT + 50):
+        deep = [deep]
+    kept, found = redact(deep)
+    assert TOO_DEEP in json.dumps(kept)
+    assert found == {"nested-too-deeply": 1}
+
+
+HOSTILE = {
+    "names": "token:" * 60_000,
+    "assignments": "token=" * 60_000,
+    "suffixes": "password_" * 40_000,
+    "quotes": 'password="' * 40_000,
+    "flags": "--token " * 40_000,
+    "dashes": "-" * 400_000,
+    "keys": BEGIN * 12_000,
+    "one far end": BEGIN * 6_000 + "x" * 200_000 + END,
+    "url": "://a:" * 80_000,
+    "long user": "://" + "a" * 400_000,
+    "jwt": "eyJ" * 130_000,
+    "jwt parts": "eyJaaaaaaaa." * 33_000,
+    "prefix": "sk-" * 130_000,
+    "dots": "SG." * 130_000,
+    "digits": "1" * 400_000 + ":AA",
+    "upper": "A_" * 200_000 + "KEY",
+    "blanks": "token" + " " * 400_000 + "=",
+    "schemes": "bearer " * 60_000,
+    "dotted": "password=" + "a." * 200_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_linear_time(name: str) -> None:
+    """RED-4: text made to be slow takes at most a few times longer when it is four times longer."""
+    text = HOSTILE[name]
+
+    def cost(piece: str) -> float:
+        start = time.process_time()
+        redact(piece)
+        return time.process_time() - start
+
+    short = min(cost(text[: len(text) // 4]) for _ in range(2))
+    assert cost(text) < max(0.25, 10 * short)
+
+
+PIECES = st.sampled_from(
+    [
+        "password=",
+        "token: ",
+        '"api_key": "',
+        "sk-" + noise(30),
+        "AK" + "IA" + noise(16, UPPER),
+        value(),
+        "\n",
+        '"',
+        " ",
+        "\\n",
+        "://u:",
+        "@h",
+        "Bearer ",
+        BEGIN,
+        END,
+        "[redacted:jwt]",
+        "İ",
+        "ẞ",
+        "é",
+        "�",
+        "x",
+        "1",
+    ]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_twice_is_once(text: str) -> None:
+    """RED-5: what was redacted is left alone by a second pass."""
+    once, _ = redact(text)
+    assert redact(once) == (once, Counter())
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+        lambda v: st.lists(v) | st.dictionaries(st.text(), v),
+    )
+)
+@settings(max_examples=100, deadline=None)
+def test_shape_is_kept(value: object) -> None:
+    """RED-2: any JSON value comes back with its shape, and unchanged when nothing was found."""
+    kept, found = redact(value)
+    assert type(kept) is type(value)
+    assert found or kept == value
+
+
+def test_the_transcripts_of_seven_hosts() -> None:
+    """RED-2, RED-3: each planted secret of the shared transcripts goes under one of its kinds; the rest stays."""
+    root = shared("vectors/transcripts")
+    expected = json.loads((root / "expected.json").read_text())
+    texts = [p.read_text() for p in sorted(root.rglob("*")) if p.is_file() and p.parent != root]
+    kept = [redact(text)[0] for text in texts]
+    rows = [row for session in expected["sessions"] for row in session["redactions"]]
+    assert len(rows) == 9
+    for row in rows:
+        assert any(row["raw"] in text for text in texts)
+        assert not any(row["raw"] in text for text in kept)
+    assert sum((redact(text)[1] for text in texts), Counter()).keys() <= {
+        k for row in rows for k in row["kinds_any"]
+    }
+    for string_ in expected["not_redacted"]:
+        assert sum(t.count(string_) for t in kept) == sum(t.count(string_) for t in texts) > 0
+
+
+def test_real_transcripts_lose_nothing() -> None:
+    """RED-3: the real sessions of the samples hold no secret, and none is found in them."""
+    for path in sorted(shared("samples/claude-code").glob("*.jsonl")):
+        assert redact([json.loads(line) for line in path.read_text().splitlines() if line])[1] == {}
