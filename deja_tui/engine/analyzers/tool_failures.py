@@ -88,8 +88,8 @@ class ToolFailures:
             newest_evidence=max(member.seq for member in members),
             evidence_query=cal_writer.recall("tools", {"tool_name": counted.tool, "is_error": True}),
             metric=_metric(ctx, counted),
-            confidence=rate,
-            importance=min(1.0, 0.5 + rate / 2),
+            confidence=round(rate, 4),
+            importance=round(0.5 + rate / 2, 4),
         )
 
 
@@ -120,7 +120,7 @@ def _lesson(ctx: Context, cluster: FailureCluster, rate: float) -> Operation:
         "subject": cluster.tool,
         "relation": RELATION,
         "object": cluster.signature,
-        "confidence": rate,
+        "confidence": round(rate, 4),
         "source_type": "derived",
     }
     for fact in ctx.read.fact_matches(cluster.namespace, cluster.tool, RELATION):
