@@ -305,7 +305,7 @@ PIECES = st.sampled_from(
         "İ",
         "ẞ",
         "é",
-        "�",
+        "\ud83d",
         "x",
         "1",
     ]
