@@ -53,18 +53,20 @@ def reason(text: object) -> str | None:
     if not isinstance(text, str):
         return None
     kept = door(text).strip()
-    visible = any(not (unicodedata.category(c)[0] in "ZC" or c in _BLANK) for c in kept)
-    return kept if visible and len(kept) <= REASON_MAX else None
+    # looked for in what was given: `door` makes a NUL visible, which does not make it a reason
+    said = any(unicodedata.category(char)[0] not in "ZM" and not _hidden(char) for char in text)
+    return kept if said and len(kept) <= REASON_MAX else None
 
 
 # --- making safe ------------------------------------------------------------------------------------
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # Letters, marks and symbols that draw nothing: fillers, joiners, vowel signs without a glyph, braille blank.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U000e0100")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159")
 _ESCAPED_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _MARKS_IN_A_ROW = 4
 _SAFE_ASCII = re.compile(r"[ -~]*\Z")
+_FENCES = str.maketrans({"«": "\\xab", "»": "\\xbb"})
 
 
 def _escape(char: str) -> str:
@@ -76,17 +78,32 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-@lru_cache(maxsize=4096)
-def _shown(char: str) -> str:
+def _hidden(char: str) -> bool:
     category = unicodedata.category(char)
-    hidden = (
+    return (
         category in _ESCAPED_CATEGORIES
         or (category == "Zs" and char not in " \u3000")
         or char in _BLANK
         or "\ufe00" <= char <= "\ufe0f"
         or "\U000e0100" <= char <= "\U000e01ef"
     )
-    return _escape(char) if hidden else char
+
+
+@lru_cache(maxsize=4096)
+def _shown(char: str) -> str:
+    return _escape(char) if _hidden(char) else char
+
+
+@lru_cache(maxsize=4096)
+def _joins(char: str) -> bool:
+    """Whether terminals draw ``char`` into the cell before it: marks, medial Hangul letters, skin tones."""
+    return (
+        unicodedata.category(char)[0] == "M"
+        or unicodedata.combining(char) > 0
+        or "\u1160" <= char <= "\u11ff"
+        or "\ud7b0" <= char <= "\ud7fb"
+        or "\U0001f3fb" <= char <= "\U0001f3ff"
+    )
 
 
 def clean(text: object, width: int | None = None, *, limit: int = CLEAN_LIMIT) -> str:
@@ -110,7 +127,7 @@ def _escape_all(text: str) -> str:
     out: list[str] = []
     marks = _MARKS_IN_A_ROW  # a mark at the very start would join what stands before it
     for char in text:
-        if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+        if _joins(char):
             marks += 1
             out.append(_shown(char) if marks <= _MARKS_IN_A_ROW else _escape(char))
         else:
@@ -130,15 +147,26 @@ def clean_lines(text: object, *, limit: int = CLEAN_LIMIT) -> list[str]:
 
 
 def fence(text: object, width: int | None = None) -> str:
-    """Text that came from a tool or a model, cleaned and visibly fenced in «»."""
-    if width is None:
-        return f"«{clean(text)}»"
-    return f"«{clean(text, max(0, width - 2))}»"
+    """Text that came from a tool or a model, cleaned and visibly fenced in «», which it cannot close itself."""
+    told = unfenced(clean(text))
+    return f"«{told}»" if width is None else clip(f"«{clip(told, max(0, width - 2))}»", width)
+
+
+def unfenced(text: str) -> str:
+    """Cleaned ``text`` with its own «» escaped, so that it can stand inside a fence."""
+    return text.translate(_FENCES)
 
 
 def compact_json(value: Any) -> str:
-    """Compact JSON with sorted keys; what JSON cannot hold is shown by its ``str``."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    """Compact JSON with sorted keys; what JSON cannot hold is shown by its ``str`` or ``repr``. Never raises."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        return f"({type(value).__name__} that cannot be shown)"
 
 
 # --- measuring --------------------------------------------------------------------------------------
@@ -179,27 +207,28 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Cleaned one-line ``text`` in pieces of at most ``width`` cells, broken at blanks where there are any."""
+    """Cleaned one-line ``text`` in pieces of at most ``width`` cells, broken at blanks where there are any.
+
+    A character wider than ``width`` stands in a piece of its own.
+    """
     if width <= 0 or not text:
-        return [text] if not text else []
+        return [] if text else [text]
     lines: list[str] = []
-    rest = text
-    while cells(rest) > width:
-        used = cut = 0
-        for position, char in enumerate(rest):
-            used += cells(char)
-            if used > width:
-                cut = position
-                break
-        blank = rest.rfind(" ", 0, cut + 1)
-        if blank > 0:
-            lines.append(rest[:blank])
-            rest = rest[blank + 1 :]
-        else:
-            cut = max(cut, 1)
-            lines.append(rest[:cut])
-            rest = rest[cut:]
-    lines.append(rest)
+    start = began = seen = 0  # the piece's first index, cells before it, cells so far
+    blank = after_blank = -1  # the last blank inside the piece, cells up to its end
+    for position, char in enumerate(text):
+        before, seen = seen, seen + cells(char)
+        if char == " " and position > start:
+            blank, after_blank = position, seen
+        while seen - began > width and position > start:
+            if blank > start:
+                lines.append(text[start:blank])
+                start, began = blank + 1, after_blank
+            else:
+                lines.append(text[start:position])
+                start, began = position, before
+            blank = -1
+    lines.append(text[start:])
     return lines
 
 
@@ -237,8 +266,11 @@ _TERMINAL_CODES = re.compile(
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _HEX = re.compile(r"\b(?:0x)?(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b|\b0x[0-9a-f]+\b")
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>]+")
+# a scheme is bounded, or a long run of words with dots between would be searched again from each of them
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,19}://[^\s\"'<>]+")
 _LONG_ID = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_ID_JOINTS = re.compile(r"[-_+/]")
+_ID_PART = 8
 _PATH = re.compile(r"^[\"'(\[{<`]*(?:~|\.{1,2})?/|\\|/.*/|/[^/]*\.[a-z0-9]{1,5}\b")
 _DIGITS = re.compile(r"\d+")
 _STATUS_BEFORE = re.compile(
@@ -282,17 +314,18 @@ def error_signature(text: object) -> str:
     ``#``, except a 3-digit HTTP status; the first 80 characters count. Nothing left: ``no message``.
     """
     raw = text if isinstance(text, str) else "" if text is None else compact_json(text)
-    told = _told(strip_terminal_codes(raw[:_READ_CHARS]).strip())
+    told = _told(strip_terminal_codes(raw[:_READ_CHARS]).strip(), raw)
     told = _LONG_ID.sub(_long_id, told).lower()
     told = _URL.sub("<url>", told)
     told = _UUID.sub("<id>", told)
     told = _HEX.sub("<id>", told)
     told = " ".join(_token(token) for token in told.split())
-    told = _numbers(told)[:_SIGNED_CHARS].rstrip()
+    # dropping a character can bring two together that compose; a stored text is always NFC
+    told = nfc(_numbers(told))[:_SIGNED_CHARS].rstrip()
     return told or NO_MESSAGE
 
 
-def _told(text: str) -> str:
+def _told(text: str, raw: str) -> str:
     if text[:1] in "{[":
         try:
             value = json.loads(text)
@@ -301,8 +334,8 @@ def _told(text: str) -> str:
         said = " ".join(_json_words(value, 0))
         return said or text
     if "Traceback (most recent call last)" in text:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return lines[-1]
+        end = strip_terminal_codes(raw[-_READ_CHARS:])
+        return next((line for part in reversed(end.splitlines()) if (line := part.strip())), text)
     return text
 
 
@@ -323,14 +356,16 @@ def _json_words(value: Any, depth: int) -> list[str]:
 
 
 def _long_id(match: re.Match[str]) -> str:
+    """``<id>`` for what looks drawn at random; a name of words and numbers, or a path, stays."""
     found = match.group()
-    kinds = (
-        any(c.isdigit() for c in found),
-        any(c.islower() for c in found),
-        any(c.isupper() for c in found),
+    if "/" in found.strip("/"):
+        return found
+    parts = _ID_JOINTS.split(found.rstrip("="))
+    drawn = any(
+        len(part) >= _ID_PART and any(map(str.isdigit, part)) and any(map(str.isalpha, part))
+        for part in parts
     )
-    mixed = kinds[0] and (kinds[1] or kinds[2])
-    return "<id>" if mixed and "/" not in found.strip("/") else found
+    return "<id>" if drawn else found
 
 
 def _token(token: str) -> str:
