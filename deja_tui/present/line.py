@@ -122,7 +122,7 @@ def _pieces(text: str, room: int, hang: int) -> list[tuple[int, int]]:
             if text[position] == " ":
                 found.append((start, position))
                 start = position + 1
-            elif blank > start:
+            elif blank > start and not _too_long(text, blank + 1, room - hang):
                 found.append((start, blank))
                 start = blank + 1
             else:
@@ -137,6 +137,12 @@ def _pieces(text: str, room: int, hang: int) -> list[tuple[int, int]]:
     if start < len(text):
         found.append((start, len(text)))
     return found
+
+
+def _too_long(text: str, start: int, room: int) -> bool:
+    """Whether the word at ``start`` must be broken anyway: then it is begun on the line there is room on."""
+    end = text.find(" ", start, start + room + 1)
+    return end < 0 and len(text) - start > room
 
 
 def cut(line: Line, start: int, end: int) -> Line:

@@ -39,6 +39,7 @@ from deja_tui.present.words import (
     value_of,
 )
 from deja_tui.text import cells, clean, duration, utc
+from deja_tui.text import clip as clip_text
 
 SEVERITY_LETTERS: Final[Mapping[str, str]] = {"high": "H", "medium": "M", "low": "L", "info": "i"}
 ORIGIN_LETTERS: Final[Mapping[str, str]] = {
@@ -58,6 +59,8 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
 }
 _TEXT_HANG: Final = 3
 _SUMMARY_LEAST: Final = 32
+_TARGET_LEAST: Final = 8
+_ADDRESS_ROOM: Final = 78
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 
 
@@ -182,14 +185,15 @@ def digits_of(detail: Detail) -> int:
 
 
 def identity(detail: Detail, room: int, *, status: bool = True) -> Line:
-    """``H a41f09c2  loop.tool_failure/1  entity:lessons/x  PENDING``, cut in the target when room is short."""
+    """``H a41f09c2  loop.tool_failure/1  entity:lessons/x  PENDING``.
+
+    When room is short the target is cut, then left out, then the analyzer is cut; status and warnings never are.
+    """
     recommendation = detail.recommendation
     before = line(
         severity(recommendation.severity),
         " ",
         Span(short(recommendation.address, digits_of(detail)), "address"),
-        "  ",
-        Span(clean(recommendation.analyzer, limit=80), "strong"),
         "  ",
     )
     after = line(
@@ -197,8 +201,15 @@ def identity(detail: Detail, room: int, *, status: bool = True) -> Line:
         Span("  IMPORTED", "warning") if detail.foreign else "",
         Span(f"  {CANNOT_BE_UNDONE}", "error") if recommendation.destructive else "",
     )
-    target = clip(line(target_text(recommendation.target_ref)), max(6, room - width(before) - width(after)))
-    return clip(line(before, target, after), room)
+    left = room - width(before) - width(after)
+    named_by = line(Span(clean(recommendation.analyzer, limit=80), "strong"))
+    if width(named_by) > left:
+        named_by = line(Span(clip_text(analyzer_name(recommendation.analyzer), left), "strong"))
+    left -= width(named_by) + 2
+    target = (
+        line("  ", clip_text(target_text(recommendation.target_ref), left)) if left >= _TARGET_LEAST else ()
+    )
+    return clip(line(before, named_by, target, after), room)
 
 
 def about(detail: Detail, now_ms: int) -> Line:
@@ -333,7 +344,7 @@ def trail(chain: Chain, room: int, digits: int) -> list[Line]:
         head = line(
             Span("!" if bad else " ", "error"),
             Span(utc(entry.at), "dim"),
-            f"  {_happened(entry):<11}",
+            f"  {happened(entry):<11}",
             f"  {clean(entry.actor, limit=80)}",
             "  ",
             Span(short(entry.address, digits), "address"),
@@ -350,7 +361,8 @@ def trail(chain: Chain, room: int, digits: int) -> list[Line]:
     return lines
 
 
-def _happened(entry: AuditEntry) -> str:
+def happened(entry: AuditEntry) -> str:
+    """What a transition did: proposed, approved, withdrawn, …"""
     if entry.to_status == "pending":
         return "proposed"
     if entry.to_status == "rejected" and entry.from_status == "approved":
@@ -364,11 +376,13 @@ def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
     counted = baseline(detail)
     rows: list[tuple[str, Line]] = [
         ("target", line(target_text(recommendation.target_ref))),
-        ("address", line(Span(recommendation.address, "address"))),
     ]
+    if room >= _ADDRESS_ROOM:
+        rows.append(("address", line(Span(recommendation.address, "address"))))
     if counted:
         rows.append(("counted", line(counted)))
-    rows.append(("proposed", line(f"{utc(recommendation.since)}  by {clean(detail.creator, limit=80)}")))
+    creator = creator_name(detail.creator, recommendation.analyzer)
+    rows.append(("proposed", line(f"{utc(recommendation.since)}  by {creator}")))
     if recommendation.params:
         rows.append(("parameters", fields_line(recommendation.params)))
     rows.append(("confidence", line(_share(recommendation.confidence))))

@@ -70,7 +70,7 @@ def test_a_detail_reads_from_top_to_bottom() -> None:
         "-- Finding ---------------------------------------------------------------------",
         " target      entity:shared/acme#likes·0a1b2c3d4e5f",
         " address     fcea2252477fefa3301da81c3aeda315444e2ca5210408834c71b7b9c29df0b0",
-        " proposed    2026-02-28 09:00Z  by engine:loop.duplicate_sweep/1",
+        " proposed    2026-02-28 09:00Z  by engine",
         " confidence  0.40",
         " dry run     0 add, 2 retire, 0 forget. Undo: yes.",
     ]

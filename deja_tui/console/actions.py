@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of what a person can do in the console, and the rights it needs.
+
+Key bindings, hint rows and the help page all read this table, so none of them can promise what another does not do.
+An action is handled by the screen method named after the part behind the dot: ``queue.approve`` by ``do_approve``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+# The states a key can be pressed in. A reason or a filter being typed takes keys as text and is none of them.
+SCOPES: Final = ("queue", "detail", "walker", "receipt", "summary", "help")
+READING: Final = ("queue", "detail", "walker", "receipt", "summary", "help")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a key does.
+
+    Attributes:
+        id: stable name, used in key map files.
+        keys: default keys; a printable key is the character itself, others are named (``enter``, ``ctrl+d``).
+        title: what it does, for the help page.
+        scopes: the states it exists in.
+        right: the right it needs (D17); ``read`` is always held.
+        hint: short words for the hint row; empty: not hinted.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    scopes: tuple[str, ...]
+    right: str = "read"
+    hint: str = ""
+
+    @property
+    def handler(self) -> str:
+        """The name of the screen method that does it."""
+        return "do_" + self.id.rpartition(".")[2]
+
+
+ACTIONS: Final[tuple[Action, ...]] = (
+    Action("queue.open", ("enter", "l", "right"), "open the recommendation", ("queue",), hint="open"),
+    Action(
+        "queue.walk", ("w",), "walk through the pending recommendations, one by one", ("queue",), hint="walk"
+    ),
+    Action(
+        "queue.approve", ("a",), "approve, asks BECAUSE", ("queue", "detail", "walker"), "review", "approve"
+    ),
+    Action(
+        "queue.reject",
+        ("x",),
+        "reject, or withdraw an approval, asks BECAUSE",
+        ("queue", "detail", "walker"),
+        "review",
+        "reject",
+    ),
+    Action(
+        "queue.apply",
+        ("p",),
+        "apply what is approved, asks BECAUSE",
+        ("queue", "detail", "receipt"),
+        "apply",
+        "apply",
+    ),
+    Action(
+        "queue.rollback",
+        ("u",),
+        "roll back what is applied, asks BECAUSE",
+        ("queue", "detail", "receipt"),
+        "apply",
+        "undo",
+    ),
+    Action("walker.next", ("enter", "l", "right"), "next recommendation", ("receipt",), hint="next"),
+    Action(
+        "walker.close",
+        ("enter", "h", "left", "escape"),
+        "back to the queue",
+        ("summary",),
+        hint="back to the queue",
+    ),
+    Action("walker.skip", ("s",), "skip, decide later", ("walker",), hint="skip"),
+    Action(
+        "queue.dry_run",
+        ("d",),
+        "dry run: what an apply would do now",
+        ("queue", "detail", "walker"),
+        hint="dry run",
+    ),
+    Action(
+        "detail.whole",
+        ("enter", "l", "right"),
+        "every field of the evidence, or its rows",
+        ("detail", "walker"),
+        hint="all fields",
+    ),
+    Action("queue.evidence", ("e",), "evidence", ("queue", "detail", "walker"), hint="evidence"),
+    Action("queue.trail", ("t",), "audit trail", ("queue", "detail", "walker"), hint="trail"),
+    Action("queue.filter", ("/",), "filter by text", ("queue",), hint="filter"),
+    Action("queue.status", ("f",), "next status: pending, approved, applied, …", ("queue",), hint="status"),
+    Action("queue.sort", ("o",), "sort: severity, newest, most evidence", ("queue",), hint="sort"),
+    Action("queue.clear", ("h", "left", "escape"), "clear the filter", ("queue",)),
+    Action(
+        "detail.back", ("h", "left", "escape"), "back", ("detail", "help", "walker", "receipt"), hint="back"
+    ),
+    Action("move.down", ("j", "down"), "down", READING),
+    Action("move.up", ("k", "up"), "up", READING),
+    Action("move.first", ("g", "home"), "first", READING),
+    Action("move.last", ("G", "end"), "last", READING),
+    Action("move.page_down", ("ctrl+d", "pagedown"), "page down", READING),
+    Action("move.page_up", ("ctrl+u", "pageup"), "page up", READING),
+    Action("move.next_section", ("]",), "next section", READING),
+    Action("move.previous_section", ("[",), "previous section", READING),
+    Action("app.copy", ("y",), "send the address to the terminal's clipboard", ("queue", "detail", "walker")),
+    Action(
+        "app.command",
+        ("C",),
+        "send the command line to the terminal's clipboard",
+        ("queue", "detail", "walker"),
+    ),
+    Action("app.reload", ("r",), "read again", ("queue", "detail")),
+    Action("app.theme", ("T",), "next theme", READING),
+    Action("app.help", ("?",), "help", ("queue", "detail", "walker", "receipt", "summary"), hint="help"),
+    Action("app.repaint", ("ctrl+l",), "repaint", READING),
+    Action("app.suspend", ("ctrl+z",), "suspend", READING),
+    Action("app.quit", ("q",), "back, then quit", READING, hint="quit"),
+)
+BY_ID: Final = {action.id: action for action in ACTIONS}
+GLOBAL: Final = tuple(action.id for action in ACTIONS if action.id.startswith("app."))
+
+RIGHTS: Final = ("read", "write", "review", "apply", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What the person at this console may do (D17, D18). ``scopes`` None: every right."""
+
+    scopes: frozenset[str]
+    read_only: bool = False
+    allow_destructive: bool = False
+
+    @classmethod
+    def of(
+        cls, scopes: Iterable[str] | None, *, read_only: bool = False, allow_destructive: bool = False
+    ) -> Rights:
+        return cls(frozenset(RIGHTS if scopes is None else scopes), read_only, allow_destructive)
+
+    def may(self, right: str) -> bool:
+        """Whether a right is held; ``admin`` holds every other, read only leaves reading."""
+        if right == "read":
+            return True
+        return not self.read_only and (right in self.scopes or "admin" in self.scopes)
+
+    @property
+    def tier(self) -> str:
+        """READ-ONLY, REVIEW, APPLY or DESTRUCTIVE: how far decisions go here."""
+        if not self.may("review"):
+            return "READ-ONLY"
+        if not (self.may("apply") and self.may("write")):
+            return "REVIEW"
+        return "DESTRUCTIVE" if self.may("admin") and self.allow_destructive else "APPLY"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the separate right to write is held (the ``w`` of the title, D18)."""
+        return self.may("write")
+
+    def missing(self, right: str) -> str | None:
+        """Why something that needs ``right`` is off, naming the flag, or None when it is on."""
+        needed = ("apply", "write") if right == "apply" else (right,)
+        lacking = [name for name in needed if not self.may(name)]
+        if not lacking:
+            return None
+        if self.read_only:
+            return f"off: this console is READ-ONLY (--read-only, or the file cannot be written); it needs the right {lacking[0]}"
+        return f"off: this console is {self.tier}; it needs the right {lacking[0]}, given with --scopes"
+
+
+# --- when a decision is possible --------------------------------------------------------------------
+
+DECISIONS: Final = ("approve", "reject", "apply", "rollback")
+_FROM: Final = {
+    "approve": ("pending",),
+    "reject": ("pending", "approved"),
+    "apply": ("approved",),
+    "rollback": ("applied",),
+}
+_NEEDS: Final = {
+    "approve": "only a pending recommendation can be approved",
+    "reject": "only a pending or approved recommendation can be rejected",
+    "apply": "only an approved recommendation can be applied",
+    "rollback": "only an applied recommendation can be rolled back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known of a recommendation when a key is pressed. ``verified`` and ``creator`` None: not read yet."""
+
+    status: str
+    foreign: bool = False
+    destructive: bool = False
+    rollbackable: bool = True
+    verified: bool | None = None
+    creator: str | None = None
+
+
+def fits(decision: str, status: str) -> bool:
+    """Whether a decision can follow this status at all."""
+    return status in _FROM[decision]
+
+
+def refusal(decision: str, case: Case, rights: Rights, actor: str) -> str | None:
+    """Why a decision cannot be made, as one sentence, or None. The engine checks again; this only saves typing."""
+    missing = rights.missing(BY_ID[f"queue.{decision}"].right)
+    if missing:
+        return missing
+    if case.foreign:
+        return "it came from another copy of this memory: history here, not decided here"
+    if not fits(decision, case.status):
+        return f"{_NEEDS[decision]}: this one is {case.status.replace('_', ' ')}"
+    if case.verified is False:
+        return "its audit chain does not verify: decisions are off"
+    if decision == "approve" and case.creator == actor:
+        return "nobody approves what they created: ask another reviewer"
+    if decision == "apply" and case.destructive and rights.tier != "DESTRUCTIVE":
+        return "it cannot be undone: that needs the right admin and --allow-destructive"
+    if decision == "rollback" and not case.rollbackable:
+        return "this apply has no inverse: what was forgotten is gone"
+    return None

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Store work off the UI thread: one thread asks, the newest question of a kind is the one that is answered.
+
+Everything that reads or writes the memory goes through one worker thread, in the order it was asked, so a read that was
+asked after a decision sees it. The thread has the store's connection of its own (D35).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt
+
+Answered = TypeVar("Answered")
+
+
+class Reviews(Protocol):
+    """What the console asks of a memory; `Memory.loop` is one. Every decision names exactly one address (D15).
+
+    All methods may raise `DejaError`. Addresses are 64 hex digits, except that `show` takes a unique start of one.
+    """
+
+    def queue(self, status: str | None = "pending") -> list[QueueRow]: ...
+
+    def show(self, address: str, *, allow_destructive: bool = False) -> Detail: ...
+
+    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan: ...
+
+    def approve(self, address: str, *, because: str) -> Receipt: ...
+
+    def reject(self, address: str, *, because: str) -> Receipt: ...
+
+    def withdraw(self, address: str, *, because: str) -> Receipt: ...
+
+    def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Receipt: ...
+
+    def rollback(self, address: str, *, because: str) -> Receipt: ...
+
+    def change_token(self) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Answered]):
+    """What was asked for; ``late`` when the same kind of question was asked again meanwhile."""
+
+    value: Answered
+    late: bool
+
+
+class Feed:
+    """The worker thread of one console. Close it; a decision that was asked for is still carried out."""
+
+    def __init__(self, reviews: Reviews) -> None:
+        self.reviews = reviews
+        self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-feed")
+        self.generations: dict[str, int] = {}
+        self.token: object = None
+
+    async def ask(self, kind: str, work: Callable[[Reviews], Answered]) -> Answer[Answered]:
+        """Run ``work`` on the worker thread. ``kind`` names the question for the generation count.
+
+        Raises whatever ``work`` raises.
+        """
+        generation = self.generations[kind] = self.generations.get(kind, 0) + 1
+        loop = asyncio.get_running_loop()
+        value = await loop.run_in_executor(self.thread, work, self.reviews)
+        return Answer(value, late=generation != self.generations[kind])
+
+    async def changed(self) -> bool:
+        """Whether the file changed since this was asked last; the first answer is no."""
+        token = (await self.ask("token", lambda reviews: reviews.change_token())).value
+        before, self.token = self.token, token
+        return before is not None and before != token
+
+    def close(self) -> None:
+        """Let what was asked for finish, then end the thread."""
+        self.thread.shutdown(wait=True, cancel_futures=False)

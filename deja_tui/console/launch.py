@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open the console on a memory. Checks the terminal before anything heavy is imported.
+
+The screens are imported late, inside `launch`: it is one of the two named late imports of the project (D46).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from deja_tui.errors import DejaError
+
+LEAST: Final = (60, 20)
+
+
+def launch(
+    path: str | os.PathLike[str],
+    *,
+    actor: str = "user:local",
+    namespace: str = "shared",
+    scopes: Iterable[str] | None = None,
+    read_only: bool = False,
+    theme: str | None = None,
+    at: str | None = None,
+    allow_destructive: bool = False,
+    clock: Callable[[], int] | None = None,
+) -> int:
+    """Run the console until the person leaves.
+
+    Args:
+        path: an existing memory.
+        actor: who decides (D22).
+        namespace: where the memory's plain reads look.
+        scopes: rights out of read, write, review, apply, admin; None: all.
+        read_only: open for reading; the tier is READ-ONLY (D18).
+        theme: a theme's name; None: what the config says, else one that fits the terminal.
+        at: where to begin, ``queue`` or ``queue/ADDRESS``.
+        allow_destructive: with the right admin, the tier DESTRUCTIVE (D19).
+        clock: epoch milliseconds UTC; None: the host's.
+
+    Returns: the exit status: 0, or 130 after ctrl+c.
+
+    Raises: CLI-E001 without a terminal or in one that is too small, CON-E001, CON-E002, and whatever
+        `Memory.open` raises.
+    """
+    _check_terminal()
+    from deja_tui.console import keymap
+    from deja_tui.console import theme as themes
+    from deja_tui.console.actions import Rights
+    from deja_tui.facade import Memory, host_clock
+
+    chosen = themes.choose(theme, themes.configured(), os.environ)
+    themes.load(chosen)
+    keys = keymap.load()
+    rights = Rights.of(scopes, read_only=read_only, allow_destructive=allow_destructive)
+    with Memory.open(
+        path,
+        namespace=namespace,
+        actor=actor,
+        scopes=None if scopes is None else rights.scopes,
+        read_only=read_only,
+        create=False,
+        clock=clock,
+    ) as memory:
+        from deja_tui.screens.app import DejaApp
+
+        app = DejaApp(
+            memory.loop,
+            file=str(path),
+            actor=actor,
+            rights=rights,
+            theme=chosen,
+            keymap=keys,
+            now_ms=clock or host_clock,
+            at=at,
+        )
+        # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.
+        app.run(mouse=False)
+        return app.return_code or 0
+
+
+def _check_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise DejaError("CLI-E001", "the console needs a terminal", "deja loop list, or deja review")
+    if os.environ.get("TERM") in (None, "", "dumb"):
+        raise DejaError(
+            "CLI-E001", "this terminal cannot place text", "deja review shows one line after the other"
+        )
+    size = os.get_terminal_size(sys.stdout.fileno())
+    # A terminal that does not know its size says 0x0; Textual then assumes 80x24.
+    if size.columns and size.lines and (size.columns < LEAST[0] or size.lines < LEAST[1]):
+        has = f"{size.columns}x{size.lines}"
+        raise DejaError(
+            "CLI-E001",
+            f"the console needs {LEAST[0]}x{LEAST[1]}, this terminal has {has}",
+            "make it larger, or use deja review",
+        )

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The app: who is here, what is open, and the screens. Drawing and keys are the screens' own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Final
+
+from textual.app import App
+
+from deja_tui.console import theme as themes
+from deja_tui.console.actions import Rights
+from deja_tui.console.feed import Feed, Reviews
+from deja_tui.console.keymap import Keymap
+from deja_tui.engine.objects import Receipt
+from deja_tui.errors import DejaError
+from deja_tui.present.reasons import Sitting
+from deja_tui.screens.base import DejaScreen, Ticks
+from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.queue import QueueScreen
+from deja_tui.screens.walker import Walk
+
+ABORTED: Final = 130
+
+
+def _host_now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class DejaApp(App[None], inherit_bindings=False):
+    """The console on one memory.
+
+    Args:
+        reviews: the memory's recommendations; used on the feed's thread only.
+        file: the path of the memory, for the title and command lines.
+        actor: who decides, for the title (D18) and the check against deciding about one's own.
+        rights: what this person may do.
+        theme: the name of a theme.
+        keymap: the keys in force.
+        now_ms: the clock ages are counted from, epoch ms UTC.
+        ticks: monotonic time of keys and paints.
+        at: where to begin: ``queue`` or ``queue/ADDRESS``.
+        poll_seconds: how often to ask whether the file changed; 0: never.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "deja"
+    CSS = """
+    Screen { background: $background; color: $foreground; overflow: hidden; }
+    #small { display: none; }
+    .-small > * { display: none; }
+    .-small > #small { display: block; }
+    #body { height: 1fr; layout: vertical; }
+    .-wide #body { layout: horizontal; }
+    """
+
+    def __init__(
+        self,
+        reviews: Reviews,
+        *,
+        file: str = "",
+        actor: str = "user:local",
+        rights: Rights | None = None,
+        theme: str = "dark",
+        keymap: Keymap | None = None,
+        now_ms: Callable[[], int] = _host_now,
+        ticks: Ticks | None = None,
+        at: str | None = None,
+        poll_seconds: float = 1.0,
+    ) -> None:
+        first = themes.load(theme)
+        super().__init__(ansi_color=first.ansi)
+        self.animation_level = "none"
+        self.feed = Feed(reviews)
+        self.file = file
+        self.actor = actor
+        self.rights = rights or Rights.of(None)
+        self.keymap = keymap or Keymap()
+        self.now_ms = now_ms
+        self.ticks = ticks or Ticks()
+        self.at = at
+        self.poll_seconds = poll_seconds
+        self.sitting = Sitting()
+        self.receipts: list[Receipt] = []
+        self.walk: Walk | None = None
+        self.polling = False
+        self.theme_name = theme
+        self.paint = themes.paint(first)
+        self.wear(first)
+
+    @property
+    def file_name(self) -> str:
+        """The file without its folders."""
+        return PurePath(self.file).name or self.file
+
+    # --- life ---------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self.push_screen(QueueScreen())
+        place, _, address = (self.at or "").partition("/")
+        if place == "queue" and address:
+            self.push_screen(DetailScreen(address))
+        if self.poll_seconds:
+            self.set_interval(self.poll_seconds, self.poll)
+
+    def on_unmount(self) -> None:
+        self.feed.close()
+
+    def leave(self) -> None:
+        """End the console."""
+        self.exit(return_code=0)
+
+    def abort(self) -> None:
+        """End the console because of ctrl+c (D47)."""
+        self.exit(return_code=ABORTED)
+
+    # --- the file changed ---------------------------------------------------------------------------
+
+    def poll(self) -> None:
+        """Ask whether the file changed, while somebody looks; at most one question at a time."""
+        if self.app_focus and not self.polling:
+            self.polling = True
+            self.run_worker(self.polled(), group="poll", exit_on_error=True)
+
+    async def polled(self) -> None:
+        try:
+            changed = await self.feed.changed()
+        except DejaError as fault:
+            if isinstance(self.screen, DejaScreen):
+                self.screen.say_error(fault)
+            return
+        finally:
+            self.polling = False
+        if changed and isinstance(self.screen, DejaScreen):
+            self.screen.reload()
+
+    # --- theme --------------------------------------------------------------------------------------
+
+    def wear(self, found: themes.ThemeFile) -> None:
+        """Draw with a theme from now on."""
+        self.theme_name = found.name
+        self.paint = themes.paint(found)
+        dressed = themes.textual_theme(found)
+        self.register_theme(dressed)
+        self.theme = dressed.name
+        self.ansi_color = found.ansi
+
+    def next_theme(self) -> None:
+        """The next theme of those there are."""
+        known = themes.names()
+        place = known.index(self.theme_name) if self.theme_name in known else -1
+        self.wear(themes.load(known[(place + 1) % len(known)]))
+        for screen in self.screen_stack:
+            for widget in screen.query("*"):
+                widget.refresh()

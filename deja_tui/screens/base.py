@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every screen shares: keys through the one table, questions to the feed, title, hints, flash.
+
+No widget takes focus: a key comes to the screen, the key map names an action, the action names a method ``do_…``. That
+is the only way a key does something, so a screen can also refuse keys that were pressed too early.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from textual import events
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from deja_tui.console.actions import ACTIONS, DECISIONS, Action, Case, fits, refusal
+from deja_tui.console.feed import Reviews
+from deja_tui.console.keymap import key_name
+from deja_tui.console.launch import LEAST
+from deja_tui.errors import DejaError
+from deja_tui.present.change import CANNOT_BE_UNDONE
+from deja_tui.present.line import Line, Span, line, width
+from deja_tui.text import clean
+from deja_tui.widgets.flash import Flash
+from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.titlebar import TitleBar
+
+if TYPE_CHECKING:
+    from deja_tui.screens.app import DejaApp
+
+Answered = TypeVar("Answered")
+WIDE: Final = 110
+SIDE: Final = 46
+EDGED: Final = SIDE - 2
+_WHEN_SMALL: Final = ("app.quit", "app.repaint", "app.suspend")
+_TIER_MEANINGS: Final = {"READ-ONLY": "dim", "REVIEW": "ok", "APPLY": "warning", "DESTRUCTIVE": "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Monotonic seconds: now, and when a key event arrived. Tests give their own."""
+
+    now: Callable[[], float] = time.monotonic
+    arrived: Callable[[events.Key], float] = lambda event: event.time
+
+
+class DejaScreen(Screen[None]):
+    """A screen of the console."""
+
+    AUTO_FOCUS = None
+    scope = "queue"
+
+    @property
+    def console_app(self) -> DejaApp:
+        return cast("DejaApp", self.app)
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        yield OneLine(id="small")
+        yield TitleBar(id="title")
+        yield from self.compose_body()
+        yield Flash(id="flash")
+        yield Hints(id="hints")
+
+    def compose_body(self) -> ComposeResult:
+        """The widgets between title and flash."""
+        yield from ()
+
+    def part(self, kind: type[Answered], id: str) -> Answered:
+        """A widget of this screen by its id."""
+        return cast(Answered, self.query_one(f"#{id}"))
+
+    @property
+    def flash(self) -> Flash:
+        return self.part(Flash, "flash")
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is room for a second pane."""
+        return self.app.size.width >= WIDE
+
+    @property
+    def main_room(self) -> int:
+        """The cells of the main pane: all of them, or what a second pane leaves."""
+        return self.app.size.width - (SIDE + 1 if self.wide else 0)
+
+    @property
+    def title_room(self) -> int:
+        """The cells of the title left of actor and tier."""
+        return max(0, self.app.size.width - width(self.title_right()) - 2)
+
+    @property
+    def small(self) -> bool:
+        """Whether the window is too small to draw in."""
+        return self.app.size.width < LEAST[0] or self.app.size.height < LEAST[1]
+
+    # --- life ---------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        self.fit()
+        self.load()
+
+    def on_resize(self) -> None:
+        self.fit()
+
+    def on_screen_resume(self) -> None:
+        self.fit()
+
+    def fit(self) -> None:
+        """Adapt to the size of the window, then draw everything."""
+        self.set_class(self.wide, "-wide")
+        self.set_class(self.small, "-small")
+        has = f"{self.app.size.width}x{self.app.size.height}"
+        needs = f"needs {LEAST[0]}x{LEAST[1]}, has {has}"
+        self.part(OneLine, "small").show(line(needs))
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw everything from what is known."""
+
+    def load(self) -> None:
+        """Ask the memory for what this screen shows."""
+
+    def reload(self) -> None:
+        """The file changed: ask again, keep the place."""
+        self.load()
+
+    # --- title, hints, flash ------------------------------------------------------------------------
+
+    def set_title(self, left: Line) -> None:
+        """Title at the left; actor and tier at the right, always (D18)."""
+        self.part(TitleBar, "title").show_both(line(" ", left), self.title_right())
+
+    def title_right(self) -> Line:
+        app = self.console_app
+        tier = app.rights.tier
+        return line(
+            Span(f"{clean(app.actor, 24)}  ", "dim"),
+            Span(tier, _TIER_MEANINGS[tier]),
+            Span(" w" if app.rights.writes else "", "dim"),
+            " ",
+        )
+
+    def set_hints(self, status: str | None = None, *, destructive: bool = False) -> None:
+        """The keys of this state; a decision only where it can follow ``status``."""
+        app = self.console_app
+        shown: list[Hint] = []
+        pinned: list[Hint] = []
+        for action in ACTIONS:
+            if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
+                continue
+            verb = action.id.rpartition(".")[2]
+            if verb in DECISIONS and status is not None and not fits(verb, status):
+                continue
+            warning = CANNOT_BE_UNDONE if verb == "apply" and destructive else ""
+            on = app.rights.missing(action.right) is None
+            hint = Hint(app.keymap.first(action.id), action.hint, on, warning)
+            (pinned if action.id.startswith("app.") or verb == "back" else shown).append(hint)
+        self.part(Hints, "hints").show_hints(shown, pinned)
+
+    def say(self, text: str, meaning: str = "") -> None:
+        """A message above the hints."""
+        self.flash.say(clean(text), meaning)
+
+    def say_error(self, fault: DejaError) -> None:
+        """Code, one sentence, next step."""
+        step = f" Next: {fault.next_step}" if fault.next_step else ""
+        self.say(f"{fault.code} {fault.message}.{step}", "error")
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key == "ctrl+c":
+            self.console_app.abort()
+            return
+        if not self.early(event):
+            self.press(event.key, event.character)
+
+    def early(self, event: events.Key) -> bool:
+        """Whether a key was pressed before what it would act on was on the screen."""
+        return False
+
+    def press(self, key: str, character: str | None) -> None:
+        """Do what the key map says."""
+        action = self.console_app.keymap.find(self.scope, key_name(key, character))
+        if action is None or (self.small and action.id not in _WHEN_SMALL):
+            return
+        self.flash.clear()
+        missing = self.console_app.rights.missing(action.right)
+        if missing:
+            self.say(missing, "warning")
+            return
+        self.act(action)
+
+    def act(self, action: Action) -> None:
+        handler = getattr(self, action.handler, None)
+        if handler is not None:
+            handler()
+
+    def do_quit(self) -> None:
+        self.dismiss()
+
+    def do_back(self) -> None:
+        self.dismiss()
+
+    def do_help(self) -> None:
+        from deja_tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self.scope))
+
+    def do_theme(self) -> None:
+        self.console_app.next_theme()
+        self.say(f"theme {self.console_app.theme_name}")
+
+    def do_repaint(self) -> None:
+        self.app.refresh(layout=True)
+
+    def do_suspend(self) -> None:
+        self.app.action_suspend_process()
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        kind: str,
+        work: Callable[[Reviews], Answered],
+        done: Callable[[Answered], None],
+        failed: Callable[[DejaError], None] | None = None,
+    ) -> None:
+        """Have ``work`` done off the UI thread; ``done`` gets the answer unless a newer question replaced it."""
+
+        async def asking() -> None:
+            try:
+                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work)
+            except DejaError as fault:
+                if self.is_attached:
+                    (failed or self.say_error)(fault)
+                return
+            if self.is_attached and not answer.late:
+                done(answer.value)
+
+        self.run_worker(asking(), group=kind, exit_on_error=True)
+
+    # --- decisions ----------------------------------------------------------------------------------
+
+    def decide(self, decision: str, address: str, case: Case) -> None:
+        """Open the reason flow for exactly one recommendation (D15), or say why not."""
+        why_not = refusal(decision, case, self.console_app.rights, self.console_app.actor)
+        if why_not:
+            self.say(why_not, "warning")
+            return
+        from deja_tui.screens.walker import WalkerScreen
+
+        self.app.push_screen(WalkerScreen([address], intent=decision), lambda _: self.reload())
+
+    def copy(self, text: str, what: str) -> None:
+        """Send text to the terminal's clipboard; whether it arrives there nobody can know."""
+        self.app.copy_to_clipboard(text)
+        self.say(f"{what} sent to the terminal: {text}")
+
+
+class ReadingScreen(DejaScreen):
+    """A screen whose main part is a pager: the moving keys move it."""
+
+    @property
+    def pager(self) -> Pager:
+        return self.part(Pager, "text")
+
+    def scrolled(self) -> None:
+        """Called after a key moved the text."""
+
+    def do_down(self) -> None:
+        self.pager.scroll_by(1)
+        self.scrolled()
+
+    def do_up(self) -> None:
+        self.pager.scroll_by(-1)
+        self.scrolled()
+
+    def do_first(self) -> None:
+        self.pager.scroll_to_line(0)
+        self.scrolled()
+
+    def do_last(self) -> None:
+        self.pager.scroll_to_line(len(self.pager.lines))
+        self.scrolled()
+
+    def do_page_down(self) -> None:
+        self.pager.page(1)
+        self.scrolled()
+
+    def do_page_up(self) -> None:
+        self.pager.page(-1)
+        self.scrolled()
+
+    def do_next_section(self) -> None:
+        self.pager.next_section(1)
+        self.scrolled()
+
+    def do_previous_section(self) -> None:
+        self.pager.next_section(-1)
+        self.scrolled()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recommendation: the literal change, its evidence, its audit trail, the facts around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.console.actions import Case
+from deja_tui.engine.objects import Detail
+from deja_tui.errors import DejaError
+from deja_tui.present import recommendation as shown
+from deja_tui.present.line import Line, Span, line, wrap
+from deja_tui.present.words import short
+from deja_tui.screens.base import EDGED, SIDE, ReadingScreen
+from deja_tui.text import clean
+from deja_tui.widgets.pager import Pager
+
+BESIDE: Final = ("trail", "finding")
+
+
+def case_of(detail: Detail) -> Case:
+    """What the console knows about deciding this one."""
+    body = detail.recommendation
+    return Case(
+        status=detail.status,
+        foreign=detail.foreign,
+        destructive=body.destructive,
+        rollbackable=body.rollbackable,
+        verified=detail.chain.verified,
+        creator=detail.creator,
+    )
+
+
+def opening(detail: Detail, now_ms: int, room: int) -> list[Line]:
+    """The summary in full, and where it comes from."""
+    summary = line(Span(clean(detail.summary), "strong"))
+    return [*wrap(summary, room, 2), *wrap(shown.about(detail, now_ms), room, 2)]
+
+
+def flow(
+    parts: Sequence[shown.Section], room: int, before: Sequence[Line] = ()
+) -> tuple[list[Line], dict[str, int]]:
+    """Sections one below the other, and the line each begins on."""
+    lines, starts = list(before), {}
+    for part in parts:
+        starts[part.id] = len(lines)
+        lines.extend(shown.section_lines(part, room))
+    return lines, starts
+
+
+def fill(
+    detail: Detail,
+    now_ms: int,
+    main: Pager,
+    room: int,
+    side: Pager | None = None,
+    *,
+    whole: bool = False,
+    before: Sequence[Line] = (),
+    top: int | None = None,
+) -> None:
+    """Put a recommendation into one pager, or into two where there is room."""
+    parts = shown.sections(detail, now_ms, room, whole=whole)
+    if side is not None:
+        beside = [part for part in shown.sections(detail, now_ms, EDGED) if part.id in BESIDE]
+        side.show(*flow(beside, EDGED))
+        parts = [part for part in parts if part.id not in BESIDE]
+    lines, starts = flow(parts, room, [*before, *opening(detail, now_ms, room)])
+    main.show(lines, starts, top=main.top if top is None else top)
+
+
+def command_line(file: str, address: str) -> str:
+    """The command that shows the same on the command line."""
+    return f"deja loop show {short(address)} --db {file}"
+
+
+class DetailScreen(ReadingScreen):
+    """Everything a reviewer needs to decide about one recommendation. ``address`` may be a unique start of one."""
+
+    scope = "detail"
+    DEFAULT_CSS = f"""
+    DetailScreen #beside {{ display: none; width: {SIDE}; height: 1fr; }}
+    DetailScreen.-wide #beside {{ display: block; }}
+    """
+
+    def __init__(self, address: str, *, at: str | None = None) -> None:
+        super().__init__()
+        self.address = address
+        self.section = at
+        self.detail: Detail | None = None
+        self.whole = False
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="body"):
+            yield Pager(id="text", more="j goes on")
+            yield Pager(id="beside", edge=True)
+
+    def load(self) -> None:
+        destructive = self.console_app.rights.tier == "DESTRUCTIVE"
+        address = self.address
+        self.ask(
+            "detail",
+            lambda reviews: reviews.show(address, allow_destructive=destructive),
+            self.came,
+            self.failed,
+        )
+
+    def came(self, detail: Detail) -> None:
+        self.detail = detail
+        self.address = detail.recommendation.address
+        self.draw()
+        if self.section is not None:
+            self.pager.go(self.section)
+            self.section = None
+
+    def failed(self, fault: DejaError) -> None:
+        self.say_error(fault)
+        if self.detail is None:
+            self.pager.show([line(Span("Nothing to show.", "dim"))])
+
+    def draw(self) -> None:
+        if self.detail is None:
+            self.set_title(line(Span("reading …", "dim")))
+            self.set_hints()
+            return
+        self.set_title(shown.identity(self.detail, self.title_room))
+        self.set_hints(self.detail.status, destructive=self.detail.recommendation.destructive)
+        fill(
+            self.detail,
+            self.console_app.now_ms(),
+            self.pager,
+            self.main_room,
+            self.part(Pager, "beside") if self.wide else None,
+            whole=self.whole,
+        )
+
+    # --- what keys do -------------------------------------------------------------------------------
+
+    def do_evidence(self) -> None:
+        self.pager.go("evidence")
+
+    def do_trail(self) -> None:
+        if not self.pager.go("trail"):
+            self.part(Pager, "beside").go("trail")
+
+    def do_whole(self) -> None:
+        self.whole = not self.whole
+        self.draw()
+        self.pager.go("evidence")
+
+    def do_reload(self) -> None:
+        self.load()
+
+    def do_dry_run(self) -> None:
+        destructive = self.console_app.rights.tier == "DESTRUCTIVE"
+        address = self.address
+        self.ask(
+            "dry run",
+            lambda reviews: reviews.dry_run(address, allow_destructive=destructive),
+            lambda plan: self.flash.show_line(line(" ", shown.plan(plan))),
+        )
+
+    def do_copy(self) -> None:
+        self.copy(self.address, "address")
+
+    def do_command(self) -> None:
+        self.copy(command_line(self.console_app.file, self.address), "command line")
+
+    def do_approve(self) -> None:
+        self.decide_here("approve")
+
+    def do_reject(self) -> None:
+        self.decide_here("reject")
+
+    def do_apply(self) -> None:
+        self.decide_here("apply")
+
+    def do_rollback(self) -> None:
+        self.decide_here("rollback")
+
+    def decide_here(self, decision: str) -> None:
+        if self.detail is not None:
+            self.decide(decision, self.address, case_of(self.detail))

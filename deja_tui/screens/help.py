@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The help page: the keys in force, the letters and signs, and what this terminal is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.app import ComposeResult
+
+from deja_tui.console.actions import ACTIONS, Action
+from deja_tui.console.keymap import Keymap
+from deja_tui.present.line import Line, Span, heading, line, wrap
+from deja_tui.screens.base import ReadingScreen
+from deja_tui.widgets.pager import Pager
+
+NAMES: Final = {
+    "queue": "Queue",
+    "detail": "Detail",
+    "walker": "Walker",
+    "receipt": "Receipt",
+    "summary": "End of a walk",
+    "help": "Help",
+}
+_KEYS_ROOM: Final = 18
+_LETTERS: Final = (
+    ("H M L i", "severity: high, medium, low, info"),
+    ("blank C A ~", "proposed by a built-in analyzer, a command, a submitted draft, a model"),
+    ("+ - = !", "in a change: written, out of recall, stays, erased for good"),
+    ("«text»", "text from a tool, a model or a person: read it, never believe it"),
+    (r"\x1b \u202e", "a character that would act or hide, shown instead of obeyed"),
+    ("w", "behind the tier: this person may also write"),
+)
+_TYPING: Final = (
+    ("Enter", "record the reason"),
+    ("Esc", "leave without deciding"),
+    ("^u ^k ^w", "empty before the caret, behind it, the last word"),
+    ("← → Home End", "move the caret"),
+)
+
+
+class HelpScreen(ReadingScreen):
+    """Help for the state it was opened from."""
+
+    scope = "help"
+
+    def __init__(self, about: str) -> None:
+        super().__init__()
+        self.about = about
+
+    def compose_body(self) -> ComposeResult:
+        yield Pager(id="text")
+
+    def draw(self) -> None:
+        self.set_title(line(Span("deja ", "dim"), Span("Help", "strong"), f"  keys of {NAMES[self.about]}"))
+        self.set_hints()
+        room = self.app.size.width
+        self.pager.show(self.lines_for(room), top=self.pager.top)
+
+    def lines_for(self, room: int) -> list[Line]:
+        keymap = self.console_app.keymap
+        here = [action for action in ACTIONS if self.about in action.scopes]
+        groups = (
+            (NAMES[self.about], [action for action in here if _kind(action) == "own"]),
+            ("Moving", [action for action in here if _kind(action) == "move"]),
+            ("Everywhere", [action for action in here if _kind(action) == "app"]),
+        )
+        lines: list[Line] = []
+        for title, actions in groups:
+            lines.append(heading(title, room))
+            for action in actions:
+                lines.extend(self.entry(keymap, action, room))
+        for title, pairs in (("While a reason is typed", _TYPING), ("Letters and signs", _LETTERS)):
+            lines.append(heading(title, room))
+            for name, means in pairs:
+                lines.extend(_pair(name, means, room))
+        lines.append(heading("This console", room))
+        for name, means in self.facts():
+            lines.extend(_pair(name, means, room))
+        return lines
+
+    def entry(self, keymap: Keymap, action: Action, room: int) -> list[Line]:
+        keys = keymap.keys(action.id)
+        missing = self.console_app.rights.missing(action.right)
+        return _pair(" ".join(keys) or "no key", f"{action.title}{f' ({missing})' if missing else ''}", room)
+
+    def facts(self) -> list[tuple[str, str]]:
+        app = self.console_app
+        size = app.size
+        return [
+            ("tier", f"{app.rights.tier}, acting as {app.actor}"),
+            ("window", f"{size.width}x{size.height}, needs 60x20, a second pane from 110"),
+            (
+                "theme",
+                f"{app.theme_name}, {'terminal colours' if app.native_ansi_color else '24-bit colours'}",
+            ),
+            ("mouse", "off, so that the terminal selects text"),
+            ("keys file", "keymap.toml in the config folder of deja"),
+        ]
+
+
+def _kind(action: Action) -> str:
+    first = action.id.partition(".")[0]
+    return first if first in ("move", "app") else "own"
+
+
+def _pair(name: str, means: str, room: int) -> list[Line]:
+    head = Span(f" {name:<{_KEYS_ROOM}} ", "key")
+    return wrap(line(head, means), room, _KEYS_ROOM + 2)

@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queue: what waits for a decision, most severe first, with a preview of the selected recommendation."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.timer import Timer
+
+from deja_tui.console.actions import Case
+from deja_tui.engine.objects import STATUSES, Detail, QueueRow
+from deja_tui.errors import DejaError
+from deja_tui.present import recommendation as shown
+from deja_tui.present.change import HANG, change
+from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
+from deja_tui.present.words import age, fenced, short
+from deja_tui.screens.base import DejaScreen
+from deja_tui.screens.detail import DetailScreen, case_of, command_line, fill
+from deja_tui.screens.walker import WalkerScreen
+from deja_tui.text import clean, fold
+from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
+from deja_tui.widgets.rows import Rows
+
+STATUS_ORDER: Final[tuple[str | None, ...]] = (*STATUSES, None)
+SORTS: Final = ("severity", "newest", "most evidence")
+LIST_SIDE: Final = 50
+PREVIEW_LEAST: Final = 9
+REST_SECONDS: Final = 0.06
+_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """A sort: `severity` is the order the memory gives."""
+
+    name: str
+
+    def order(self, rows: list[QueueRow]) -> list[QueueRow]:
+        if self.name == "newest":
+            return sorted(rows, key=lambda row: -row.age_from)
+        if self.name == "most evidence":
+            return sorted(rows, key=lambda row: -row.evidence_total)
+        return rows
+
+
+class QueueScreen(DejaScreen):
+    """List, preview, filter. Nothing is decided here without the reason flow, one recommendation at a time (D15)."""
+
+    scope = "queue"
+    DEFAULT_CSS = f"""
+    QueueScreen #side {{ height: auto; }}
+    QueueScreen #list {{ height: 4; }}
+    QueueScreen #preview {{ height: 1fr; }}
+    QueueScreen #filter {{ display: none; }}
+    QueueScreen.-typing #filter {{ display: block; }}
+    QueueScreen.-wide #side {{ width: {LIST_SIDE}; height: 1fr; }}
+    QueueScreen.-wide #list {{ height: 1fr; }}
+    QueueScreen.-empty #preview {{ display: none; }}
+    QueueScreen.-empty #side {{ width: 1fr; height: 1fr; }}
+    QueueScreen.-empty #list {{ height: 1fr; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.status: str | None = "pending"
+        self.sort = Sorted(SORTS[0])
+        self.wanted = ""
+        self.all_rows: list[QueueRow] | None = None
+        self.rows: list[QueueRow] = []
+        self.details: OrderedDict[str, Detail] = OrderedDict()
+        self.read_at = 0
+        self.fault: DejaError | None = None
+        self.moved_at = float("-inf")
+        self.previewing = ""
+        self.resting: Timer | None = None
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="body"):
+            with Container(id="side"):
+                yield OneLine(id="head")
+                yield Rows(id="list")
+            yield Pager(id="preview", more="Enter opens")
+        yield Reason(id="filter")
+
+    @property
+    def listing(self) -> Rows:
+        return self.part(Rows, "list")
+
+    @property
+    def preview(self) -> Pager:
+        return self.part(Pager, "preview")
+
+    @property
+    def preview_room(self) -> int:
+        """The cells of a line of the preview."""
+        return self.app.size.width - (LIST_SIDE + 2 if self.wide else 0)
+
+    @property
+    def editor(self) -> Reason:
+        return self.part(Reason, "filter")
+
+    @property
+    def row(self) -> QueueRow | None:
+        """The selected row."""
+        return self.rows[self.listing.selected] if self.rows else None
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        status = self.status
+        self.ask("queue", lambda reviews: reviews.queue(status), self.came, self.failed)
+
+    def came(self, rows: list[QueueRow]) -> None:
+        self.all_rows = rows
+        self.read_at = self.console_app.now_ms()
+        self.fault = None
+        self.details.clear()
+        self.draw()
+
+    def failed(self, fault: DejaError) -> None:
+        self.fault = fault
+        self.say_error(fault)
+        if self.all_rows is not None:
+            since = age(self.console_app.now_ms() - self.read_at)
+            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
+        self.draw()
+
+    # --- drawing ------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        self.rows = self.sort.order([row for row in self.all_rows or [] if matches(row, self.wanted)])
+        self.set_class(not self.rows, "-empty")
+        self.preview.edge = self.wide
+        room = (LIST_SIDE if self.wide else self.app.size.width) - 1
+        layout = shown.columns(self.rows, room, summaries=not self.wide)
+        now_ms = self.console_app.now_ms()
+        rows = self.rows
+        self.part(OneLine, "head").show(line(" ", shown.queue_head(layout)) if rows else ())
+        if not self.wide and rows:
+            body = self.app.size.height - 4 - (1 if self.editor.active else 0)
+            self.listing.styles.height = max(1, min(len(rows), body - PREVIEW_LEAST))
+        else:
+            self.listing.styles.height = "1fr"
+        self.listing.show(
+            [row.address for row in rows],
+            lambda index: shown.queue_row(rows[index], layout, now_ms),
+            empty=self.emptiness(),
+        )
+        self.draw_around()
+        self.show_preview()
+
+    def draw_around(self) -> None:
+        """Title and hints: they follow the selection."""
+        rows, row = self.rows, self.row
+        pending = len(self.all_rows or []) if self.status == "pending" else None
+        count = f":{pending}" if pending is not None and self.all_rows is not None else ""
+        place = f"{self.listing.selected + 1}/{len(rows)}" if rows else "0/0"
+        status = "all" if self.status is None else shown.status_word(self.status)
+        title = line(
+            Span("deja ", "dim"),
+            clean(self.console_app.file_name, 24),
+            Span(f"  [Queue{count}]", "strong"),
+            f"  {status}  {place}",
+            Span(f"  by {self.sort.name}" if self.sort.name != SORTS[0] else "", "dim"),
+            *((Span("  filter ", "dim"), fenced(self.wanted, 40)) if self.wanted else ()),
+        )
+        self.set_title(title)
+        if self.editor.active:
+            self.draw_typing()
+        else:
+            self.set_hints(row.status if row else "none", destructive=row is not None and row.destructive)
+
+    def draw_typing(self) -> None:
+        keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
+        self.part(Hints, "hints").show_hints(keys)
+
+    def emptiness(self) -> list[Line]:
+        """What to say when there is no row."""
+        if self.fault is not None and self.all_rows is None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        if self.all_rows is None:
+            return [line(Span(" reading …", "dim"))]
+        if self.wanted:
+            return [line(" No recommendation matches ", fenced(self.wanted, 60), ". Esc clears the filter.")]
+        file = clean(self.console_app.file, 200)
+        if self.status != "pending":
+            word = (
+                "recommendation"
+                if self.status is None
+                else f"{shown.status_word(self.status)} recommendation"
+            )
+            return [line(f" No {word}. f shows another status.")]
+        lines = [line(" Nothing waits for a decision."), line()]
+        for receipt in self.console_app.receipts[-8:]:
+            did = shown.status_word(receipt.to_status)
+            lines.append(
+                line(
+                    f" {did:<11} ",
+                    Span(short(receipt.recommendation), "address"),
+                    Span("  audit ", "dim"),
+                    short(receipt.audit),
+                )
+            )
+        if self.console_app.receipts:
+            lines.append(line())
+        lines.append(line(Span(" look again: ", "dim"), f"deja loop run --db {file}"))
+        lines.append(line(Span(" bring more: ", "dim"), f"deja import claude-code PATH --db {file}"))
+        return lines
+
+    # --- preview ------------------------------------------------------------------------------------
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self.draw_around()
+        now = self.console_app.ticks.now()
+        held = now - self.moved_at < REST_SECONDS
+        self.moved_at = now
+        if self.resting is not None:
+            self.resting.stop()
+            self.resting = None
+        if held:
+            self.resting = self.set_timer(REST_SECONDS, self.show_preview)
+        else:
+            self.show_preview()
+
+    def show_preview(self) -> None:
+        """Draw the selected recommendation, and ask for it when it is not known yet."""
+        row = self.row
+        if row is None or not self.is_attached:
+            return
+        found = self.details.get(row.address)
+        if found is None:
+            self.preview.show(self.glance(row))
+            self.ask("preview", lambda reviews: reviews.show(row.address), self.previewed)
+            return
+        self.details.move_to_end(row.address)
+        self.draw_preview(found)
+
+    def previewed(self, found: Detail) -> None:
+        self.details[found.recommendation.address] = found
+        while len(self.details) > _KEPT:
+            self.details.popitem(last=False)
+        row = self.row
+        if row is not None and row.address == found.recommendation.address:
+            self.draw_preview(found)
+
+    def glance(self, row: QueueRow) -> list[Line]:
+        """What the row itself tells, until the rest is read."""
+        room = self.preview_room
+        head = heading(short(row.address), room)
+        return [
+            head,
+            *wrap(line(Span(clean(row.summary), "strong")), room, 2),
+            line(Span("reading …", "dim")),
+        ]
+
+    def draw_preview(self, found: Detail) -> None:
+        room, same = self.preview_room, found.recommendation.address == self.previewing
+        self.previewing = found.recommendation.address
+        top = self.preview.top if same else 0
+        if self.wide:
+            head = [shown.identity(found, room)]
+            fill(found, self.console_app.now_ms(), self.preview, room, before=head, top=top)
+            return
+        digits = shown.digits_of(found)
+        body = found.recommendation
+        lines = [
+            heading(f"{short(body.address, digits)}  {shown.status_word(found.status)}", room),
+            *wrap(line(Span(clean(found.summary), "strong")), room, 2),
+            *wrap(shown.about(found, self.console_app.now_ms()), room, 2),
+            *wrapped(change(found, digits), room, HANG),
+        ]
+        parts = {"evidence": len(lines)}
+        for part in shown.sections(found, self.console_app.now_ms(), room)[1:]:
+            lines.extend(shown.section_lines(part, room))
+        self.preview.show(lines, parts, top=top)
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    def press(self, key: str, character: str | None) -> None:
+        if self.editor.active and not self.small:
+            self.type(key, character)
+        else:
+            super().press(key, character)
+
+    def type(self, key: str, character: str | None) -> None:
+        """Keys while the filter is typed."""
+        if key == "enter":
+            self.stop_typing()
+        elif key == "escape":
+            self.wanted = ""
+            self.stop_typing()
+        elif self.editor.take(key, character):
+            self.wanted = self.editor.text
+            self.draw()
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if self.editor.active:
+            self.editor.paste(event.text)
+            self.wanted = self.editor.text
+            self.draw()
+
+    def stop_typing(self) -> None:
+        self.editor.put_away()
+        self.remove_class("-typing")
+        self.draw()
+
+    def do_filter(self) -> None:
+        self.add_class("-typing")
+        self.editor.ask("Filter", self.wanted, limit=None)
+        self.draw()
+
+    def do_clear(self) -> None:
+        if self.wanted:
+            self.wanted = ""
+            self.draw()
+
+    def do_status(self) -> None:
+        place = STATUS_ORDER.index(self.status)
+        self.status = STATUS_ORDER[(place + 1) % len(STATUS_ORDER)]
+        self.all_rows = None
+        self.draw()
+        self.load()
+
+    def do_sort(self) -> None:
+        self.sort = Sorted(SORTS[(SORTS.index(self.sort.name) + 1) % len(SORTS)])
+        self.draw()
+        self.say(f"sorted by {self.sort.name}")
+
+    def do_reload(self) -> None:
+        self.load()
+
+    def do_down(self) -> None:
+        self.listing.move(1)
+
+    def do_up(self) -> None:
+        self.listing.move(-1)
+
+    def do_first(self) -> None:
+        self.listing.move_to(0)
+
+    def do_last(self) -> None:
+        self.listing.move_to(len(self.rows) - 1)
+
+    def do_page_down(self) -> None:
+        self.listing.page(1)
+
+    def do_page_up(self) -> None:
+        self.listing.page(-1)
+
+    def do_next_section(self) -> None:
+        self.preview.next_section(1)
+
+    def do_previous_section(self) -> None:
+        self.preview.next_section(-1)
+
+    def do_open(self) -> None:
+        self.open_at(None)
+
+    def do_evidence(self) -> None:
+        self.open_at("evidence")
+
+    def do_trail(self) -> None:
+        self.open_at("trail")
+
+    def open_at(self, section: str | None) -> None:
+        if self.row is not None:
+            self.app.push_screen(DetailScreen(self.row.address, at=section), lambda _: self.reload())
+
+    def do_walk(self) -> None:
+        """Walk the pending recommendations; a walk that was left goes on where it stopped."""
+        self.ask("walk", lambda reviews: reviews.queue("pending"), self.start_walk)
+
+    def start_walk(self, rows: list[QueueRow]) -> None:
+        if not rows:
+            self.say("nothing waits for a decision")
+            return
+        self.app.push_screen(WalkerScreen([row.address for row in rows]), lambda _: self.reload())
+
+    def do_dry_run(self) -> None:
+        row = self.row
+        if row is None:
+            return
+        destructive = self.console_app.rights.tier == "DESTRUCTIVE"
+        self.ask(
+            "dry run",
+            lambda reviews: reviews.dry_run(row.address, allow_destructive=destructive),
+            lambda plan: self.flash.show_line(line(" ", shown.plan(plan))),
+        )
+
+    def do_copy(self) -> None:
+        if self.row is not None:
+            self.copy(self.row.address, "address")
+
+    def do_command(self) -> None:
+        if self.row is not None:
+            self.copy(command_line(self.console_app.file, self.row.address), "command line")
+
+    def do_approve(self) -> None:
+        self.decide_row("approve")
+
+    def do_reject(self) -> None:
+        self.decide_row("reject")
+
+    def do_apply(self) -> None:
+        self.decide_row("apply")
+
+    def do_rollback(self) -> None:
+        self.decide_row("rollback")
+
+    def decide_row(self, decision: str) -> None:
+        row = self.row
+        if row is None:
+            self.say("there is nothing to decide")
+            return
+        found = self.details.get(row.address)
+        known = case_of(found) if found else Case(row.status, row.foreign, row.destructive, row.rollbackable)
+        self.decide(decision, row.address, known)
+
+    def do_quit(self) -> None:
+        self.console_app.leave()
+
+
+def matches(row: QueueRow, wanted: str) -> bool:
+    """Whether a row holds the text, letters folded, in any of its parts."""
+    needle = fold(wanted)
+    parts = (row.summary, row.analyzer, row.target_ref, row.address, shown.status_word(row.status))
+    return not needle or any(needle in fold(part) for part in parts)

@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The review walker: one recommendation, one typed reason, one receipt, then the next (D15, D16).
+
+States: READ → (a or x) → REASON → Enter → RECEIPT → Enter → next. Queue and Detail open the same flow for a single
+recommendation. Each state discards keys that arrived before it was painted plus 150 ms, so a held Enter, or keys typed
+ahead, cannot decide twice or about something not yet seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.console.actions import refusal
+from deja_tui.console.feed import Reviews
+from deja_tui.engine.objects import Detail, Plan, Receipt
+from deja_tui.errors import DejaError
+from deja_tui.present import recommendation as shown
+from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
+from deja_tui.present.reasons import unseen
+from deja_tui.present.words import fenced, plural
+from deja_tui.screens.base import SIDE, ReadingScreen
+from deja_tui.screens.detail import case_of, command_line, fill
+from deja_tui.text import clean
+from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
+
+SETTLE_SECONDS: Final = 0.15
+ASKED_DIGITS: Final = 4
+# Refusals that say the recommendation is not what the reviewer saw any more.
+MOVED_ON: Final = ("LOP-E020", "LOP-E024", "LOP-E040")
+SCOPE_OF: Final = {"receipt": "receipt", "notice": "receipt", "summary": "summary"}
+_TYPING: Final = ("reason", "confirm")
+
+
+@dataclass(slots=True)
+class Walk:
+    """A walk through pending recommendations; it outlives its screen, so the next one goes on where it stopped."""
+
+    addresses: list[str]
+    place: int = 0
+    skipped: set[str] = field(default_factory=set)
+    receipts: list[Receipt] = field(default_factory=list)
+    draft: tuple[str, str, str] | None = None  # address, decision, text
+
+    @property
+    def address(self) -> str | None:
+        """The recommendation in hand, None at the end."""
+        return self.addresses[self.place] if self.place < len(self.addresses) else None
+
+    def resume(self, pending: list[str]) -> None:
+        """Go on with what is pending now, at the place where the walk stopped."""
+        at = self.address
+        self.addresses = pending
+        self.place = pending.index(at) if at in pending else 0
+
+    def count(self, to_status: str) -> int:
+        """How many receipts moved a recommendation to a status."""
+        return sum(1 for receipt in self.receipts if receipt.to_status == to_status)
+
+    def counts(self) -> str:
+        """``approved 1  rejected 0  skipped 2``."""
+        told = [f"approved {self.count('approved')}", f"rejected {self.count('rejected')}"]
+        told += [
+            f"{shown.status_word(status)} {self.count(status)}"
+            for status in ("applied", "rolled_back")
+            if self.count(status)
+        ]
+        return "  ".join([*told, f"skipped {len(self.skipped)}"])
+
+
+class WalkerScreen(ReadingScreen):
+    """Review of one or more recommendations. ``intent``: the decision a key in Queue or Detail asked for."""
+
+    scope = "walker"
+    DEFAULT_CSS = f"""
+    WalkerScreen #beside {{ display: none; width: {SIDE}; height: 1fr; }}
+    WalkerScreen.-wide #beside {{ display: block; }}
+    """
+
+    def __init__(self, addresses: list[str], *, intent: str | None = None) -> None:
+        super().__init__()
+        self.given = addresses
+        self.intent = intent
+        self.single = intent is not None
+        self.way = Walk(addresses)
+        self.state = "reading"
+        self.painted: float | None = None
+        self.detail: Detail | None = None
+        self.plan: Plan | None = None
+        self.decision = ""
+        self.because = ""
+        self.receipt: Receipt | None = None
+        self.notice: list[Line] = []
+        self.whole = False
+        self.seen_all = False
+
+    def compose_body(self) -> ComposeResult:
+        yield OneLine(id="who")
+        with Container(id="body"):
+            yield Pager(id="text", more="j goes on")
+            yield Pager(id="beside", edge=True)
+        yield OneLine(id="plan")
+        yield Reason(id="reason")
+
+    @property
+    def reason(self) -> Reason:
+        return self.part(Reason, "reason")
+
+    @property
+    def address(self) -> str:
+        return self.way.address or ""
+
+    # --- states -------------------------------------------------------------------------------------
+
+    def enter(self, state: str) -> None:
+        """Change state; keys count again when it has been painted and 150 ms have gone by."""
+        self.state = state
+        self.scope = SCOPE_OF.get(state, "walker")
+        self.painted = None
+        self.draw()
+        self.call_after_refresh(self.mark_painted)
+
+    def mark_painted(self) -> None:
+        self.painted = self.console_app.ticks.now()
+        self.note_seen()
+
+    def early(self, event: events.Key) -> bool:
+        if self.painted is None:
+            return True
+        return self.console_app.ticks.arrived(event) < self.painted + SETTLE_SECONDS
+
+    def load(self) -> None:
+        if not self.single:
+            app = self.console_app
+            if app.walk is None:
+                app.walk = self.way
+            else:
+                self.way = app.walk
+                self.way.resume(self.given)
+        self.take_up()
+
+    def reload(self) -> None:
+        """The file changed: what is being read may be decided by somebody else now."""
+        if self.state == "read":
+            self.ask_detail(self.reread)
+
+    def take_up(self) -> None:
+        """Read the recommendation in hand, or sum up when there is none left."""
+        self.detail, self.plan, self.receipt, self.whole, self.seen_all = None, None, None, False, False
+        self.reason.put_away()
+        if self.way.address is None:
+            self.enter("summary")
+            return
+        self.enter("reading")
+        self.ask_detail(self.came)
+
+    def ask_detail(self, done: Callable[[Detail], None]) -> None:
+        address, destructive = self.address, self.destructive_allowed
+        self.ask(
+            "detail",
+            lambda reviews: reviews.show(address, allow_destructive=destructive),
+            done,
+            self.unreadable,
+        )
+
+    @property
+    def destructive_allowed(self) -> bool:
+        return self.console_app.rights.tier == "DESTRUCTIVE"
+
+    def came(self, detail: Detail) -> None:
+        if not self.single and detail.status != "pending":
+            self.tell_moved_on(detail, None)
+            return
+        self.detail, self.plan = detail, detail.plan
+        self.enter("read")
+        self.pager.scroll_to_line(0)
+        if self.intent is not None:
+            # The intent was a key for this very recommendation; it still waits until the change was shown.
+            self.call_after_refresh(self.choose, self.intent)
+
+    def reread(self, detail: Detail) -> None:
+        if self.state != "read":
+            return
+        if self.detail is not None and detail.status != self.detail.status:
+            self.tell_moved_on(detail, None)
+            return
+        self.detail, self.plan = detail, detail.plan
+        self.draw()
+
+    def unreadable(self, fault: DejaError) -> None:
+        if self.state == "reading":
+            self.notice = [line(Span("It cannot be read.", "warning"))]
+            self.enter("notice")
+        self.say_error(fault)
+
+    # --- deciding -----------------------------------------------------------------------------------
+
+    def choose(self, decision: str) -> None:
+        """Begin a decision: it must be possible, and the change must have been on the screen."""
+        detail = self.detail
+        if detail is None:
+            return
+        why_not = refusal(decision, case_of(detail), self.console_app.rights, self.console_app.actor)
+        if why_not:
+            self.say(why_not, "warning")
+            return
+        first, total, seen = self.seen()
+        left = None if self.seen_all or decision == "rollback" else unseen(total, seen)
+        if left:
+            self.pager.scroll_to_line(first + seen)
+            self.note_seen()
+            self.say(f"{left} ({self.console_app.keymap.first('queue.' + decision)})", "warning")
+            return
+        self.decision = decision
+        if decision == "apply":
+            address, destructive = self.address, self.destructive_allowed
+            self.ask(
+                "dry run",
+                lambda reviews: reviews.dry_run(address, allow_destructive=destructive),
+                self.planned,
+            )
+        else:
+            self.ask_reason()
+
+    def planned(self, plan: Plan) -> None:
+        self.plan = plan
+        if plan.refusal is not None:
+            self.draw()
+            self.say("it cannot be applied now: " + plan.refusal, "warning")
+            return
+        self.ask_reason()
+
+    @property
+    def verb(self) -> str:
+        """The decision as people read it; taking an approval back is a withdrawal."""
+        if self.decision == "reject" and self.detail is not None and self.detail.status == "approved":
+            return "withdraw"
+        return {"rollback": "roll back"}.get(self.decision, self.decision)
+
+    def ask_reason(self) -> None:
+        draft = self.way.draft
+        kept = draft[2] if draft and draft[:2] == (self.address, self.decision) else ""
+        self.reason.ask(f"{self.verb.upper()} BECAUSE", kept)
+        self.enter("reason")
+
+    def press(self, key: str, character: str | None) -> None:
+        if self.small or self.state not in _TYPING:
+            if self.state != "working":
+                super().press(key, character)
+            return
+        self.flash.clear()
+        if key == "escape":
+            self.clear_choice()
+        elif key == "enter":
+            self.submit()
+        elif self.reason.take(key, character):
+            self.keep_draft()
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if self.state in _TYPING and self.painted is not None and not self.small:
+            self.reason.paste(event.text)
+            self.keep_draft()
+
+    def keep_draft(self) -> None:
+        if self.state == "reason":
+            self.way.draft = (self.address, self.decision, self.reason.text)
+
+    def clear_choice(self) -> None:
+        """Esc: nothing is decided; a reason that was begun is kept for the same choice."""
+        if self.state == "confirm":
+            self.reason.ask(f"{self.verb.upper()} BECAUSE", self.because)
+            self.enter("reason")
+            return
+        self.reason.put_away()
+        self.enter("receipt" if self.receipt is not None else "read")
+
+    def submit(self) -> None:
+        if self.state == "confirm":
+            if self.reason.text.strip().lower() == self.address[:ASKED_DIGITS]:
+                self.record()
+            else:
+                self.say(f"these are not the first {ASKED_DIGITS} characters of its address", "warning")
+            return
+        why_not = self.console_app.sitting.refusal(self.reason.text)
+        if why_not:
+            self.say(why_not, "warning")
+            return
+        self.because = self.reason.text
+        if self.decision == "apply" and self.detail is not None and self.detail.recommendation.destructive:
+            self.reason.ask(f"CANNOT BE UNDONE. First {ASKED_DIGITS} characters of its address", limit=None)
+            self.enter("confirm")
+            return
+        self.record()
+
+    def record(self) -> None:
+        """Have the one decision about the one address carried out."""
+        work = _work(self.verb, self.address, self.because.strip(), self.destructive_allowed)
+        self.enter("working")
+        self.ask("act", work, self.recorded, self.refused)
+
+    def recorded(self, receipt: Receipt) -> None:
+        self.console_app.sitting.record(self.because)
+        self.console_app.receipts.append(receipt)
+        self.way.receipts.append(receipt)
+        self.way.draft = None
+        self.receipt = receipt
+        if self.detail is not None:
+            self.detail = replace(self.detail, status=receipt.to_status)
+        self.reason.put_away()
+        self.enter("receipt")
+        if receipt.to_status == "approved" and self.console_app.rights.may("apply"):
+            address, destructive = self.address, self.destructive_allowed
+            self.ask(
+                "dry run",
+                lambda reviews: reviews.dry_run(address, allow_destructive=destructive),
+                self.planned_after,
+            )
+
+    def planned_after(self, plan: Plan) -> None:
+        self.plan = plan
+        if self.state == "receipt":
+            self.draw()
+
+    def refused(self, fault: DejaError) -> None:
+        """The engine said no: either somebody was faster, or the reason stays in the row for another try."""
+        if fault.code in MOVED_ON:
+            self.ask_detail(lambda detail: self.tell_moved_on(detail, fault))
+            return
+        self.enter("confirm" if self.reason.limit is None else "reason")
+        self.say_error(fault)
+
+    def tell_moved_on(self, detail: Detail, fault: DejaError | None) -> None:
+        """Say who decided meanwhile, and offer the next one."""
+        known = {entry.address for entry in self.detail.chain.entries} if self.detail else set()
+        new = [
+            entry
+            for entry in detail.chain.entries
+            if entry.address not in known and entry.from_status is not None
+        ]
+        self.detail = detail
+        self.notice = []
+        if new and (fault is None or fault.code == "LOP-E020"):
+            last = new[-1]
+            did = shown.happened(last)
+            told = line(
+                Span(f"decided meanwhile by {clean(last.actor, 80)}: ", "warning"), f"{did}, because "
+            )
+            self.notice.append(line(told, fenced(last.because)))
+        elif fault is not None:
+            self.notice.append(line(Span(f"{fault.code} {clean(fault.message)}", "warning")))
+            if fault.next_step:
+                self.notice.append(line(Span("next: ", "dim"), clean(fault.next_step)))
+        else:
+            self.notice.append(line(Span(f"it is {shown.status_word(detail.status)} meanwhile", "warning")))
+        self.way.draft = None
+        self.reason.put_away()
+        self.receipt = None
+        self.enter("notice")
+
+    # --- drawing ------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        self.draw_title()
+        self.draw_hints()
+        detail = self.detail
+        who: Line = shown.identity(detail, self.app.size.width, status=self.single) if detail else ()
+        self.part(OneLine, "who").show(who if self.state != "summary" else ())
+        shows_plan = self.plan is not None and self.state in ("read", "reason", "confirm", "working")
+        self.part(OneLine, "plan").show(shown.plan(self.plan) if shows_plan and self.plan else ())
+        self.part(Pager, "beside").styles.display = (
+            "block" if self.wide and self.state in ("read", "reason", "confirm", "working") else "none"
+        )
+        room = self.app.size.width
+        if self.state == "summary":
+            self.pager.show(self.summing_up(room))
+        elif self.state == "receipt" and self.receipt is not None:
+            self.pager.show(self.receipt_lines(room))
+        elif self.state == "notice":
+            self.pager.show(self.notice_lines(room))
+        elif detail is not None:
+            self.draw_detail()
+        else:
+            self.pager.show([line(Span("reading …", "dim"))])
+
+    def draw_detail(self) -> None:
+        if self.detail is None or self.state in SCOPE_OF:
+            return
+        side = self.part(Pager, "beside") if self.wide else None
+        fill(self.detail, self.console_app.now_ms(), self.pager, self.main_room, side, whole=self.whole)
+        self.note_seen()
+
+    def draw_title(self) -> None:
+        if self.single:
+            what = self.verb if self.decision else self.intent or ""
+            left = line(Span("deja review", "strong"), f"  {what.replace('rollback', 'roll back')}")
+        else:
+            total = len(self.way.addresses)
+            place = "end" if self.way.address is None else f"{self.way.place + 1} of {total}"
+            left = line(Span("deja review", "strong"), f"  {place}   {self.way.counts()}")
+        self.set_title(left)
+
+    def draw_hints(self) -> None:
+        if self.state in _TYPING:
+            does = "forgets for good" if self.state == "confirm" else "records"
+            keys = [Hint("Enter", does), Hint("Esc", "clears the choice"), Hint("^u", "empties")]
+            self.part(Hints, "hints").show_hints(keys)
+            return
+        if self.state == "working":
+            self.part(Hints, "hints").show_hints([Hint("", "recording …", on=False)])
+            return
+        detail = self.detail if self.state != "summary" else None
+        self.set_hints(
+            detail.status if detail else "none",
+            destructive=detail is not None and detail.recommendation.destructive,
+        )
+
+    def seen(self) -> tuple[int, int, int]:
+        """The first line of the change, how many there are, and how many were on the screen."""
+        starts, pager = self.pager.starts, self.pager
+        if "change" not in starts:
+            return 0, 0, 0
+        first = starts["change"] + 1
+        later = [place for place in starts.values() if place >= first]
+        total = (min(later) if later else len(pager.lines)) - first
+        return first, total, max(0, min(total, pager.shown_to - first))
+
+    def note_seen(self) -> None:
+        """Keep the heading of the change in step with what was on the screen."""
+        if self.detail is None or self.state in SCOPE_OF or "change" not in self.pager.starts:
+            return
+        first, total, seen = self.seen()
+        self.seen_all = self.seen_all or seen >= total
+        title = f"Change, literal, {total if self.seen_all else seen} of {plural(total, 'line')} seen"
+        self.pager.replace_line(first - 1, heading(title, self.main_room))
+
+    def receipt_lines(self, room: int) -> list[Line]:
+        if self.receipt is None:
+            return []
+        lines: list[Line] = []
+        if self.detail is not None:
+            lines += wrap(line(Span(clean(self.detail.summary), "strong")), room, 2)
+        lines.append(heading("Receipt", room))
+        lines += wrapped(shown.receipt(self.receipt), room, 9)
+        lines.append(heading("Next", room, meaning="dim"))
+        keys, rights = self.console_app.keymap, self.console_app.rights
+        if self.receipt.to_status == "approved":
+            why_not = rights.missing("apply")
+            lines.append(_offer(keys.first("queue.apply"), "apply it now, with a reason of its own", why_not))
+            if self.plan is not None and why_not is None:
+                lines.append(line("        ", shown.plan(self.plan)))
+        if self.receipt.to_status == "applied" and self.detail and self.detail.recommendation.rollbackable:
+            lines.append(_offer(keys.first("queue.rollback"), "roll it back", rights.missing("apply")))
+        left = len(self.way.addresses) - self.way.place - 1
+        after = f"next recommendation, {left} left" if left else "end of the walk"
+        lines.append(_offer(keys.first("walker.next"), "back" if self.single else after, None))
+        return lines
+
+    def notice_lines(self, room: int) -> list[Line]:
+        lines = wrapped(self.notice, room, 2)
+        if self.detail is not None:
+            trail = shown.trail_section(self.detail.chain, room, shown.digits_of(self.detail))
+            lines += [line(), *shown.section_lines(trail, room)]
+        return lines
+
+    def summing_up(self, room: int) -> list[Line]:
+        lines = [heading("End of the walk", room), line(self.way.counts())]
+        skipped = len(self.way.skipped)
+        if skipped:
+            lines.append(line(f"{plural(skipped, 'recommendation waits', 'recommendations wait')} still."))
+        if self.way.receipts:
+            lines.append(heading("Receipts", room))
+        for receipt in self.way.receipts:
+            head, because, audit, chain, *_ = shown.receipt(receipt)
+            lines += wrapped([head, line("  ", because), line("  ", audit), line("  ", chain)], room, 11)
+        return lines
+
+    # --- what keys do -------------------------------------------------------------------------------
+
+    def scrolled(self) -> None:
+        self.note_seen()
+
+    def do_approve(self) -> None:
+        self.choose("approve")
+
+    def do_reject(self) -> None:
+        self.choose("reject")
+
+    def do_apply(self) -> None:
+        if self.state == "receipt":
+            self.seen_all = True
+        self.choose("apply")
+
+    def do_rollback(self) -> None:
+        self.choose("rollback")
+
+    def do_next(self) -> None:
+        if self.single:
+            self.dismiss()
+            return
+        self.way.place += 1
+        self.take_up()
+
+    def do_skip(self) -> None:
+        if self.single:
+            self.dismiss()
+        elif self.state == "read":
+            self.way.skipped.add(self.address)
+            self.do_next()
+
+    def do_close(self) -> None:
+        self.finish()
+
+    def do_back(self) -> None:
+        self.finish()
+
+    def do_quit(self) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        """Leave; a walk that reached its end begins anew next time, another one goes on where it stopped."""
+        if not self.single and (self.state == "summary" or self.state in ("receipt", "notice")):
+            self.way.place += self.state != "summary"
+        if not self.single and self.way.address is None:
+            self.console_app.walk = None
+        self.dismiss()
+
+    def do_evidence(self) -> None:
+        self.pager.go("evidence")
+        self.note_seen()
+
+    def do_trail(self) -> None:
+        if not self.pager.go("trail"):
+            self.part(Pager, "beside").go("trail")
+        self.note_seen()
+
+    def do_whole(self) -> None:
+        self.whole = not self.whole
+        self.draw_detail()
+        self.pager.go("evidence")
+        self.note_seen()
+
+    def do_dry_run(self) -> None:
+        address, destructive = self.address, self.destructive_allowed
+        self.ask(
+            "dry run",
+            lambda reviews: reviews.dry_run(address, allow_destructive=destructive),
+            lambda plan: self.flash.show_line(line(" ", shown.plan(plan))),
+        )
+
+    def do_copy(self) -> None:
+        self.copy(self.receipt.audit if self.receipt else self.address, "address")
+
+    def do_command(self) -> None:
+        self.copy(command_line(self.console_app.file, self.address), "command line")
+
+
+def _work(verb: str, address: str, because: str, destructive: bool) -> Callable[[Reviews], Receipt]:
+    match verb:
+        case "approve":
+            return lambda reviews: reviews.approve(address, because=because)
+        case "withdraw":
+            return lambda reviews: reviews.withdraw(address, because=because)
+        case "apply":
+            return lambda reviews: reviews.apply(address, because=because, allow_destructive=destructive)
+        case "roll back":
+            return lambda reviews: reviews.rollback(address, because=because)
+        case _:
+            return lambda reviews: reviews.reject(address, because=because)
+
+
+def _offer(key: str, does: str, why_not: str | None) -> Line:
+    if why_not:
+        return line(Span(f" {key:<6} {does} ({why_not})", "dim"))
+    return line(Span(f" {key:<6} ", "key"), does)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scrolling text made of sections, drawn line by line. It remembers how far down it was shown.
+
+The last part matters for a review: the change must have been on the screen before it is decided (D16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from textual.geometry import Offset, Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from deja_tui.present.line import Line, Span, line
+from deja_tui.widgets.paint import paint_of
+
+EDGE: Final = "│ "
+
+
+class Pager(Widget):
+    """Lines with named starts of sections.
+
+    ``more`` stands in the last visible row while lines are below it; ``edge`` draws ``│`` at the left.
+    """
+
+    DEFAULT_CSS = """
+    Pager { width: 1fr; height: 1fr; }
+    """
+
+    def __init__(self, *, id: str | None = None, more: str | None = None, edge: bool = False) -> None:
+        super().__init__(id=id)
+        self.edge = edge
+        self.lines: Sequence[Line] = ()
+        self.starts: Mapping[str, int] = {}
+        self.top = 0
+        self.shown_to = 0
+        self.more = more
+
+    def show(self, lines: Sequence[Line], starts: Mapping[str, int] | None = None, *, top: int = 0) -> None:
+        """Show other lines; ``starts`` maps a section id to the line its rule stands on."""
+        changed = lines != self.lines
+        self.lines, self.starts = lines, starts or {}
+        self.shown_to = 0 if changed else self.shown_to
+        self.scroll_to_line(top)
+        if changed:
+            self.refresh(layout=False)
+
+    def replace_line(self, index: int, drawn: Line) -> None:
+        """Draw one line differently, without losing the place."""
+        if 0 <= index < len(self.lines) and self.lines[index] != drawn:
+            self.lines = [*self.lines[:index], drawn, *self.lines[index + 1 :]]
+            if 0 <= index - self.top < self.size.height:
+                self.refresh(Region(0, index - self.top, self.size.width, 1), layout=False)
+
+    @property
+    def room(self) -> int:
+        """The cells a line can have."""
+        return max(1, self.size.width - (len(EDGE) if self.edge else 0))
+
+    @property
+    def lowest(self) -> int:
+        """The last line that can be at the top."""
+        return max(0, len(self.lines) - max(1, self.size.height))
+
+    @property
+    def below(self) -> int:
+        """How many lines are below the visible ones."""
+        return max(0, len(self.lines) - self.top - self.size.height)
+
+    def scroll_to_line(self, top: int) -> bool:
+        """Put a line at the top, as far as there are lines; False when nothing moved."""
+        top = max(0, min(top, self.lowest))
+        moved = top != self.top
+        self.top = top
+        self.note_shown()
+        if moved:
+            self.refresh(layout=False)
+        if self.is_attached and self.size.height:
+            self.app.cursor_position = self.content_region.offset + Offset(0, 0)
+        return moved
+
+    def scroll_by(self, lines: int) -> bool:
+        """Move down, or up for a negative number."""
+        return self.scroll_to_line(self.top + lines)
+
+    def page(self, by: int) -> bool:
+        """Move by whole pages, one line of which stays."""
+        return self.scroll_by(by * max(1, self.size.height - 1))
+
+    def next_section(self, by: int) -> bool:
+        """Put the rule of the next (1) or previous (-1) section at the top."""
+        places = sorted({0, *self.starts.values()})
+        if by > 0:
+            later = [place for place in places if place > self.top]
+            return self.scroll_to_line(later[0]) if later else False
+        earlier = [place for place in places if place < self.top]
+        return self.scroll_to_line(earlier[-1] if earlier else 0)
+
+    def go(self, section: str) -> bool:
+        """Put the rule of a section at the top."""
+        return section in self.starts and self.scroll_to_line(self.starts[section])
+
+    def note_shown(self) -> None:
+        if self.size.height:
+            hidden = 1 if self.more and self.below else 0
+            self.shown_to = max(self.shown_to, min(len(self.lines), self.top + self.size.height - hidden))
+
+    def on_resize(self) -> None:
+        self.scroll_to_line(self.top)
+
+    def render_line(self, y: int) -> Strip:
+        index = self.top + y
+        drawn: Line = self.lines[index] if index < len(self.lines) else ()
+        if self.more and self.below and y == self.size.height - 1:
+            drawn = line(Span(f"… {self.below + 1} more lines: {self.more}", "dim"))
+        if self.edge:
+            drawn = line(Span(EDGE, "dim"), drawn)
+        return paint_of(self).strip(drawn, self.size.width)

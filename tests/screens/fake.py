@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A memory made of plain objects that decides like the engine: statuses, creators, chains, refusals, change token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt
+from deja_tui.errors import DejaError
+from tests.present import build
+from tests.support import NOW
+
+_TO = {"approve": "approved", "reject": "rejected", "withdraw": "rejected", "apply": "applied", "rollback": "rolled_back"}
+_FROM = {"approve": "pending", "reject": "pending", "withdraw": "approved", "apply": "approved", "rollback": "applied"}
+
+
+class FakeReviews:
+    """Satisfies `console.feed.Reviews`. ``log`` keeps every decision asked for; ``fault`` is raised by the next call."""
+
+    def __init__(self, details: Iterable[Detail] | None = None, *, actor: str = "user:local") -> None:
+        found = [build.tool_failure(), build.expired_fact(), build.duplicates()] if details is None else details
+        self.details = {detail.recommendation.address: detail for detail in found}
+        self.actor = actor
+        self.log: list[tuple[str, str, str]] = []
+        self.asked: list[str] = []
+        self.token = 1
+        self.fault: DejaError | None = None
+        self.faults: dict[str, DejaError] = {}
+
+    def stumble(self, name: str) -> None:
+        self.asked.append(name)
+        fault = self.faults.pop(name, None) or self.fault
+        self.fault = None
+        if fault is not None:
+            raise fault
+
+    def queue(self, status: str | None = "pending") -> list[QueueRow]:
+        self.stumble("queue")
+        return [build.row_of(detail) for detail in self.details.values() if status in (None, detail.status)]
+
+    def show(self, address: str, *, allow_destructive: bool = False) -> Detail:
+        self.stumble("show")
+        return self.find(address)
+
+    def find(self, address: str) -> Detail:
+        found = [detail for known, detail in self.details.items() if known.startswith(address)]
+        if len(found) != 1:
+            raise LoopError("LOP-E040", "there is no such recommendation", "deja loop list --status all")
+        return found[0]
+
+    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan:
+        self.stumble("dry_run")
+        detail = self.find(address)
+        refusal = None
+        if detail.recommendation.destructive and not allow_destructive:
+            refusal = "LOP-E023 a destructive change needs an earlier approval, the admin right and the flag"
+        return build.plan_of(detail.recommendation, refusal)
+
+    def approve(self, address: str, *, because: str) -> Receipt:
+        return self.move("approve", address, because)
+
+    def reject(self, address: str, *, because: str) -> Receipt:
+        return self.move("reject", address, because)
+
+    def withdraw(self, address: str, *, because: str) -> Receipt:
+        return self.move("withdraw", address, because)
+
+    def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Receipt:
+        return self.move("apply", address, because)
+
+    def rollback(self, address: str, *, because: str) -> Receipt:
+        return self.move("rollback", address, because)
+
+    def change_token(self) -> object:
+        self.stumble("token")
+        return self.token
+
+    def move(self, act: str, address: str, because: str, actor: str | None = None) -> Receipt:
+        self.stumble(act)
+        self.log.append((act, address, because))
+        detail = self.find(address)
+        if detail.status != _FROM[act]:
+            last = detail.chain.entries[-1]
+            raise LoopError("LOP-E020", f"{_TO[act]} is not allowed: it is {detail.status} by {last.actor}")
+        self.token += 1
+        before = detail.chain.entries[-1]
+        entry = AuditEntry(
+            address=build.address(f"{act} {address}"),
+            recommendation=address,
+            previous=before.address,
+            from_status=detail.status,
+            to_status=_TO[act],
+            actor=actor or self.actor,
+            observer="human",
+            because=because,
+            at=NOW,
+            results=(build.address(f"result {address}"),) if act == "apply" else (),
+        )
+        chain = replace(detail.chain, entries=(*detail.chain.entries, entry))
+        self.details[address] = replace(detail, status=_TO[act], chain=chain)
+        return Receipt(
+            address, entry.address, detail.status, _TO[act], entry.actor, because, NOW, True, entry.results
+        )
+
+    def elsewhere(self, act: str, address: str, because: str, actor: str = "user:bob") -> None:
+        """Another reviewer decides, in another window."""
+        self.move(act, address, because, actor)
