@@ -12,9 +12,10 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Protocol, Self
 
 from deja_tui.adapter import StoreSubstrate, build
 from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
@@ -48,6 +49,28 @@ def host_clock() -> int:
     return int(pinned)
 
 
+class Capturable(Protocol):
+    """One grain from elsewhere, under a key that says where it is from (`capture.items`)."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def source_key(self) -> str: ...
+    @property
+    def fields(self) -> Mapping[str, Any]: ...
+    def complete(self, stored: Mapping[str, Any]) -> Mapping[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before."""
+
+    added: int
+    skipped: int
+    completed: int
+    forgotten: int
+
+
 class Memory:
     """One memory file.
 
@@ -74,7 +97,7 @@ class Memory:
         read_only: bool = False,
         create: bool = True,
         busy_ms: int = 5_000,
-        durability: str = "full",
+        durability: Literal["full", "normal"] = "full",
         clock: Clock | None = None,
     ) -> Self:
         """Open or create a memory (D36).
@@ -234,6 +257,44 @@ class Memory:
         found = self.store.get(self.store.resolve(address))
         if found is None:
             raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
+        return found
+
+    def capture(self, items: Iterable[Capturable]) -> Captured:
+        """Store what is new of ``items``, in their order, in one transaction (D32, D33).
+
+        An item whose source key is already here is skipped, unless it completes what is stored (the result of a call
+        that was pending): then it supersedes the live head of that chain. What was forgotten stays forgotten.
+        """
+        self.who.need("write")
+        added = skipped = completed = forgotten = 0
+        with self.store.act() as act:
+            for item in items:
+                try:
+                    put = act.add(build(self._new(item.type, item.fields, None)), source_key=item.source_key)
+                except DejaError as fault:
+                    if fault.code != "MEM-E003":
+                        raise
+                    forgotten += 1
+                    continue
+                if put.new:
+                    added += 1
+                    continue
+                head = self._head(put.address)
+                more = item.complete(head.fields) if head.live else None
+                if more is None:
+                    skipped += 1
+                else:
+                    act.supersede(
+                        head.address, build(self._new(item.type, more, None)), source_key=item.source_key
+                    )
+                    completed += 1
+        return Captured(added, skipped, completed, forgotten)
+
+    def _head(self, address: str) -> StoredGrain:
+        """The end of the chain that begins here."""
+        found = self._there(address)
+        while found.superseded_by is not None:
+            found = self._there(found.superseded_by)
         return found
 
     # --- reading ---------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.store.grains import StoredGrain
 
 
 @click.command()
@@ -129,7 +131,7 @@ def stats(db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
         output.lines(f"{name:<20} {value}" for name, value in found.items())
 
 
-def _grains(found: list[object], as_json: bool) -> None:
+def _grains(found: Sequence[StoredGrain], as_json: bool) -> None:
     if as_json:
         output.as_json({"grains": [output.grain(grain) for grain in found]})
         return

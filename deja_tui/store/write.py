@@ -183,23 +183,30 @@ class Act:
         source = source_of(grain.fields.get("context"))
         if source_key is not None and source_key != source:
             raise ValidationError("VAL-E001", "the source key is not the one in the grain's context")
-        known = self._known(digest, source)
+        known = self._known(digest, source, completes=prev is not None)
         if known is not None:
             return known
         gid = self._insert(grain, namespace, blob, digest, source, origin, hlc, prev)
         return Added(digest.hex(), gid, new=True)
 
-    def _known(self, digest: bytes, source: str | None) -> Added | None:
-        """The grain with these bytes or this source key, if it is here. Raises MEM-E003 when it was."""
+    def _known(self, digest: bytes, source: str | None, *, completes: bool) -> Added | None:
+        """The grain with these bytes or this source key, if it is here. Raises MEM-E003 when it was.
+
+        A grain that takes another's place may carry the source key of its chain: it ``completes`` what came from there.
+        """
         db = self._tx.db
         for (gid,) in db.execute("SELECT id FROM grain WHERE hash = ?", (digest,)):
             return Added(digest.hex(), gid, new=False)
         buried: tuple[str, tuple[bytes, ...]] = "SELECT 1 FROM tombstone WHERE hash = ?", (digest,)
         if source is not None:
-            for gid, found, body in rows(
-                db,
-                "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?",
-                (key_of(source),),
+            for gid, found, body in (
+                ()
+                if completes
+                else rows(
+                    db,
+                    "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?",
+                    (key_of(source),),
+                )
             ):
                 if source_of(unfold(body)[1].get("context")) == source:
                     return Added(found.hex(), gid, new=False)
