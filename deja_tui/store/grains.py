@@ -8,7 +8,7 @@ Numbered rules, cited by tests:
 * GRAIN-2  Text is well-formed NFC after the door, keys and nested text included (TEXT-1).
 * GRAIN-3  What passes, `codec.make_grain` and `codec.encode` take, and strict `codec.decode` gives back.
 * GRAIN-4  A key that is the wire form of a field of the type (``tags``, ``user``) is that field, because every reader
-  of the bytes takes it for that; given beside the long name it is refused.
+  of the bytes takes it for that; given beside the long name it is refused, as are ``t``, ``ca`` and ``ns``.
 * GRAIN-5  A context map that the format would rename keys of (``priority`` is written ``pri`` and stays so) is an extra.
 * GRAIN-6  ``derived_from`` is one text for one parent, and a list on recommendations and loop audits (D8).
 """
@@ -139,7 +139,9 @@ def _name(type: str, raw: object) -> str:
         raise ValidationError("VAL-E001", "a field name is not text")
     name = door(raw)
     long = LONG.get(name)
-    return long if long is not None and (long in TYPED[type] or long in _BESIDE or long == "type") else name
+    if long in _BESIDE or long == "type":
+        raise _refuse(name, f"is how {long} is written in the bytes; give it under that name")
+    return long if long in TYPED[type] else name
 
 
 def _door(field: str, value: Any, depth: int = 2) -> Any:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from deja_tui.store import names
 from deja_tui.store.codec import address, decode, encode, make_grain
 from deja_tui.store.grains import StoredGrain, parse_time, validate
 from tests.store.test_codec import PINNED
-from tests.support import shared
+from tests.support import ROOT, shared
 
 AT = 1_768_471_200_000
 PARENT = "3288d0d41cf49a1d428e404f0b6a6fe60388be9536937557f6139b813d53a520"
@@ -146,7 +147,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("fact", {"note": float("inf")}, "note holds a number that is not finite"),
     ("fact", {"note": {"e\u0301": 1, "\u00e9": 2}}, "note holds two keys that are one"),
     ("fact", {"user": "a", "user_id": "b"}, "user_id is given twice"),
-    ("fact", {"ca": 1, "created_at": 2}, "created_at is given twice"),
+    ("fact", {"ca": 1}, "ca is how created_at is written in the bytes"),
+    ("fact", {"ns": "deja-loop"}, "ns is how namespace is written in the bytes"),
+    ("fact", {"t": "fact"}, "t is how type is written in the bytes"),
     ("event", {"role": "robot"}, "role is not one of user, assistant, system, tool"),
     ("event", {"role": ["user"]}, "role is not one of"),
     ("event", {"content_blocks": {}}, "content_blocks is not a list"),
@@ -556,3 +559,57 @@ def test_random_grains_of_every_type_come_back(grain: tuple[str, dict[str, Any]]
     typed, extras = validate(kind, found, settled=found)
     again = make_grain(kind, typed, namespace="shared", created_at=AT, extras=extras)
     assert {**again.extras, **again.fields} == found
+
+
+# --- docs/format.md ---------------------------------------------------------------------------------
+
+FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
+
+
+def _section(title: str) -> str:
+    return FORMAT.split(f"# {title}\n", 1)[1].split("\n## ", 1)[0].split("\n### ", 1)[0]
+
+
+def test_the_format_page_lists_every_name() -> None:
+    """A stranger can implement the tables from the page alone: same types, same names, same fields."""
+    listed = dict(
+        pair.split("=")
+        for pair in re.findall(r"^    (.*=.*)$", _section("Names"), re.M)
+        for pair in pair.split()
+    )
+    assert listed == names.SHORT
+    for table in (names.EDGE_SHORT, names.RELATED_SHORT, names.CONTENT_REF_SHORT, names.EMBEDDING_REF_SHORT):
+        assert all(f"`{long}={short}`" in FORMAT for long, short in table.items())
+    types = {
+        kind: (int(byte, 16), frozenset(cell.replace("*", "").split(", ")))
+        for byte, kind, cell in re.findall(r"^\| `(\w\w)` \| `(\w+)` \| (.*) \|$", _section("Types"), re.M)
+    }
+    common = frozenset(re.search(r"^Common: (.*)\.$", _section("Types"), re.M)[1].split(", "))  # type: ignore[index]
+    assert {kind: byte for kind, (byte, _) in types.items()} == names.TYPES
+    assert {kind: own | common for kind, (_, own) in types.items()} == names.TYPED
+
+
+def test_the_format_page_shows_the_bytes_of_a_fact() -> None:
+    """The worked example of the page is what the codec writes."""
+    spelt = FORMAT.split("### A fact, byte by byte", 1)[1].split("```", 2)[1]
+    told = "".join(re.split(r"\s{2,}|(?<=\d\d) (?=ca:)", line)[0] for line in spelt.strip().splitlines())
+    made = make_grain("fact", LEAST["fact"], namespace="shared", created_at=AT)
+    assert told.replace(" ", "") == encode(made).hex()
+
+
+def test_the_table_of_loop_objects_is_what_is_written() -> None:
+    """D8: each field of the two loop grains has the wire key of the page, and audit contexts keep their keys."""
+    for title in ("A recommendation", "An audit Observation"):
+        rows = re.findall(r"^\| [^|]+ \| `(\w+)` \| `(\w+)` \|", _section(title), re.M)
+        assert len(rows) >= 6
+        for long, short in rows:
+            assert names.SHORT[long] == short
+    keys = re.findall(r"^\| `(\w+)` \| [^`|][^|]* \|$", _section("An audit Observation"), re.M)
+    context = {"audit": "loop", **dict.fromkeys(keys, "x")}
+    assert {"from", "to", "at", "effects", "inverse", "creator", "trigger"} <= context.keys()
+    assert context.keys().isdisjoint(names.SHORT)
+    typed, extras = validate(
+        "observation", {"object": "because", "context": context, "derived_from": [PARENT]}
+    )
+    assert typed["context"]["from"] == "x"
+    assert extras == {}
