@@ -58,8 +58,10 @@ class BareSubstrate:
     def put(self, grain: NewGrain) -> Put:
         fields = json.loads(json.dumps(dict(grain.fields)))
         content = [grain.type, grain.namespace, grain.created_at, fields]
-        address = hashlib.sha256(compact_json(content).encode()).hexdigest()
+        address = hashlib.sha256(compact_json(content).encode("utf-8", "surrogatepass")).hexdigest()
         if address in self.grains:
+            if self.grains[address].type == "tombstone":
+                raise DejaError("MEM-E003", "the grain was forgotten here and is not taken back")
             return Put(address, new=False)
         seq = len(self.grains) + 1
         self.grains[address] = MemoryGrain(

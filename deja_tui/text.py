@@ -296,13 +296,18 @@ _JSON_FIELDS: Final = (
 
 
 def strip_terminal_codes(text: str) -> str:
-    """``text`` without escape sequences and control characters other than white space."""
+    """NFC of ``text`` without escape sequences and control characters other than white space."""
     if text.isascii() and text.isprintable():
         return text
     bare = _TERMINAL_CODES.sub("", text)
-    return "".join(
-        c if c in "\n\t " or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else (" " if c == "\r" else "")
-        for c in bare
+    # dropping a character can bring two together that compose
+    return nfc(
+        "".join(
+            c
+            if c in "\n\t " or unicodedata.category(c) not in ("Cc", "Cf", "Cs")
+            else (" " if c == "\r" else "")
+            for c in bare
+        )
     )
 
 

@@ -18,10 +18,28 @@ _RESERVED_PREFIXES: Final = ("engine:", "policy:", "command:", "llm:")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An actor label and the rights it acts with. ``admin`` holds every other right; ``write`` holds none."""
+    """An actor label and the rights it acts with. ``admin`` holds every other right; ``write`` holds none.
+
+    There is no unchecked one: making it raises VAL-E003 on a malformed label or a reserved prefix, and VAL-E001 on a
+    right that does not exist.
+    """
 
     actor: str
     rights: frozenset[str]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.actor, str) or not _LABEL.match(self.actor):
+            raise ValidationError(
+                "VAL-E003",
+                "an actor is 1 to 64 letters, digits and _ . : @ -, beginning with a letter or digit",
+                "for example --actor user:ana",
+            )
+        if self.actor.lower().startswith(_RESERVED_PREFIXES):
+            raise ValidationError(
+                "VAL-E003", "actors beginning with engine:, policy:, command: or llm: are the engine's own"
+            )
+        if not self.rights.issubset(RIGHTS):
+            raise ValidationError("VAL-E001", "scopes are " + ", ".join(RIGHTS), "give a comma list of these")
 
     def may(self, right: str) -> bool:
         return right in self.rights or "admin" in self.rights
@@ -34,22 +52,5 @@ class Caller:
 
 
 def caller(actor: str, rights: Iterable[str] | None = None) -> Caller:
-    """A checked caller; None grants every right (the embedded caller and the command line hold all).
-
-    Raises VAL-E003 on a malformed label or a reserved prefix, and VAL-E001 on a right that does not exist.
-    """
-    if not isinstance(actor, str) or not _LABEL.match(actor):
-        raise ValidationError(
-            "VAL-E003",
-            "an actor is 1 to 64 letters, digits and _ . : @ -, beginning with a letter or digit",
-            "for example --actor user:ana",
-        )
-    if actor.lower().startswith(_RESERVED_PREFIXES):
-        raise ValidationError(
-            "VAL-E003", "actors beginning with engine:, policy:, command: or llm: are the engine's own"
-        )
-    held = frozenset(RIGHTS if rights is None else rights)
-    unknown = sorted(held.difference(RIGHTS))
-    if unknown:
-        raise ValidationError("VAL-E001", "scopes are " + ", ".join(RIGHTS), "give a comma list of these")
-    return Caller(actor, held)
+    """A caller; None grants every right (the embedded caller and the command line hold all). Raises as `Caller` does."""
+    return Caller(actor, frozenset(RIGHTS if rights is None else rights))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Final
 
 from deja_tui.engine.faults import LoopError
@@ -23,12 +24,18 @@ TARGET_CLASSES: Final = {
 def identity(family: str, target_ref: str, action: str) -> str:
     """Lower-case hex SHA-256 over NFC(family) 00 folded target 00 action: the grain's ``dedup_key``."""
     parts = (nfc(family), fold(target_ref), action)
-    return hashlib.sha256("\x00".join(part.replace("\x00", "\ufffd") for part in parts).encode()).hexdigest()
+    return _digest(parts)
 
 
 def digest12(*parts: str) -> str:
     """Twelve hex digits that tell findings on one target apart."""
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:12]
+    return _digest(parts)[:12]
+
+
+def _digest(parts: Iterable[str]) -> str:
+    # A substrate may hand out a NUL or half a surrogate pair: neither may blur a border or stop the run.
+    joined = "\x00".join(part.replace("\x00", "\ufffd") for part in parts)
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def target_class(target_ref: str) -> str:

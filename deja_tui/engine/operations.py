@@ -80,6 +80,11 @@ Operation = Add | Supersede | Retire | Forget
 _ADDABLE: Final = frozenset(
     ("fact", "observation", "goal", "skill", "event", "state", "workflow", "reasoning")
 )
+# What a grain is and where it lies is said by the operation itself; a field of that name, long or as on the wire,
+# could smuggle it into another namespace.
+_STAMPED: Final = frozenset(
+    ("type", "t", "namespace", "ns", "created_at", "ca", "derived_from", "df", "superseded_by", "sb")
+)
 
 
 def to_plain(operation: Operation) -> dict[str, Any]:
@@ -94,6 +99,7 @@ def to_plain(operation: Operation) -> dict[str, Any]:
             return {"op": "retire", "target": target, "by": by}
         case Forget(target=target):
             return {"op": "forget", "target": target}
+    raise LoopError("LOP-E012", "the proposal holds something that is no operation")
 
 
 def from_plain(value: object) -> Operation:
@@ -115,13 +121,19 @@ def from_plain(value: object) -> Operation:
 
 
 def check(operations: Sequence[Operation]) -> None:
-    """Refuse a proposal that is too large, touches a reserved namespace or names one target twice (LOP-E011)."""
+    """Refuse a proposal that is malformed (LOP-E012) or too large, writes what no proposal may, or changes one grain
+    twice (LOP-E011)."""
     if len(operations) > MAX_OPERATIONS:
         raise LoopError(
             "LOP-E011", f"a proposal holds at most {MAX_OPERATIONS} operations, not {len(operations)}"
         )
+    for operation in operations:
+        from_plain(to_plain(operation))
     if size(operations) > MAX_BYTES:
         raise LoopError("LOP-E011", f"a proposal holds at most {MAX_BYTES} bytes of operations")
+    written = [_canonical(to_plain(operation)) for operation in operations if isinstance(operation, Add)]
+    if len(set(written)) < len(written):
+        raise LoopError("LOP-E011", "a proposal may write a grain only once")
     gone: set[str] = set()
     for operation in operations:
         if isinstance(operation, Add | Supersede) and not _writable(operation):
@@ -139,13 +151,24 @@ def check(operations: Sequence[Operation]) -> None:
 
 
 def size(operations: Iterable[Operation]) -> int:
-    """Bytes of the canonical JSON of the operations."""
-    plain = [to_plain(operation) for operation in operations]
-    return len(json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+    """Bytes of the canonical JSON of the operations. Raises LOP-E011 when a field is no plain data."""
+    return len(_canonical([to_plain(operation) for operation in operations]))
+
+
+def _canonical(plain: object) -> bytes:
+    try:
+        told = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as fault:
+        raise LoopError("LOP-E011", "a field of an operation is no plain data") from fault
+    return told.encode("utf-8", "surrogatepass")
 
 
 def _writable(operation: Add | Supersede) -> bool:
-    return operation.type in _ADDABLE and not is_reserved(operation.namespace)
+    return (
+        operation.type in _ADDABLE
+        and not is_reserved(operation.namespace)
+        and _STAMPED.isdisjoint(operation.fields)
+    )
 
 
 def _keys(value: Mapping[str, Any], *names: str) -> bool:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The read-only side of a substrate, which is all an analyzer gets (engine rule 2)."""
+"""The read-only side of a substrate, which is all an analyzer gets (engine rule 2), reserved namespaces left out (D7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from deja_tui.engine import views
-from deja_tui.engine.substrate import FailureCluster, Position, StoredGrain, Substrate
+from deja_tui.engine.substrate import FailureCluster, Position, StoredGrain, Substrate, is_reserved
 
 
 class Reader:
@@ -18,7 +18,8 @@ class Reader:
         self.__substrate = substrate
 
     def get(self, address: str) -> StoredGrain | None:
-        return self.__substrate.get(address)
+        grain = self.__substrate.get(address)
+        return None if grain is None or is_reserved(grain.namespace) else grain
 
     def scan(
         self, type: str, namespaces: Sequence[str] | None = None, after: int = 0
@@ -31,7 +32,8 @@ class Reader:
     def tool_failures(
         self, since: int, until: int, after: int, namespaces: Sequence[str] | None
     ) -> list[FailureCluster]:
-        return views.tool_failures(self.__substrate, since, until, after, namespaces)
+        spaces = views.user_namespaces(namespaces)
+        return views.tool_failures(self.__substrate, since, until, after, spaces)
 
     def tool_failure_members(
         self,
@@ -42,12 +44,15 @@ class Reader:
         namespaces: Sequence[str] | None,
         limit: int,
     ) -> list[StoredGrain]:
+        spaces = views.user_namespaces(namespaces)
         return views.tool_failure_members(
-            self.__substrate, cluster.tool, cluster.signature, since, until, after, namespaces, limit
+            self.__substrate, cluster.tool, cluster.signature, since, until, after, spaces, limit
         )
 
     def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
-        return views.duplicate_facts(self.__substrate, namespaces)
+        return views.duplicate_facts(self.__substrate, views.user_namespaces(namespaces))
 
     def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        if is_reserved(namespace):
+            return []
         return views.fact_matches(self.__substrate, namespace, subject, relation)

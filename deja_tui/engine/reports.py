@@ -9,7 +9,7 @@ from deja_tui.engine import audit, lifecycle, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
-from deja_tui.engine.substrate import LedgerRow, Substrate
+from deja_tui.engine.substrate import LedgerRow, StoredGrain, Substrate
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation
 
@@ -20,8 +20,29 @@ def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow
     for row in views.ledger(substrate, statuses):
         grain = substrate.get(row.address)
         if grain is not None:
-            rows.append(_queue_row(row, read_recommendation(grain)))
+            rows.append(_readable_row(row, grain))
     return rows
+
+
+def _readable_row(row: LedgerRow, grain: StoredGrain) -> QueueRow:
+    """A recommendation whose bytes cannot be read any more stays in the queue and says so."""
+    try:
+        return _queue_row(row, read_recommendation(grain))
+    except LoopError as fault:
+        return QueueRow(
+            address=row.address,
+            status=row.status,
+            severity=row.severity,
+            analyzer=row.analyzer,
+            origin=row.origin,
+            target_ref=row.target_ref,
+            summary=str(fault),
+            evidence_total=0,
+            age_from=row.since,
+            destructive=False,
+            rollbackable=False,
+            foreign=row.foreign,
+        )
 
 
 def _queue_row(row: LedgerRow, body: Recommendation) -> QueueRow:

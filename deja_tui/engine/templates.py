@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from deja_tui.text import clean
+from deja_tui.text import clean, clip, unfenced
 
 TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
@@ -19,6 +19,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
 }
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _ARGUMENT_CELLS: Final = 96
+_LINE_CELLS: Final = 400
 
 
 def render(template_id: str, args: Mapping[str, Any]) -> str:
@@ -28,10 +29,11 @@ def render(template_id: str, args: Mapping[str, Any]) -> str:
     """
     template = TEMPLATES.get(template_id)
     if template is None:
-        told = ", ".join(f"{clean(name, 32)} {clean(args[name], _ARGUMENT_CELLS)}" for name in sorted(args))
-        return f"{clean(template_id, 64)}: {told}" if told else clean(template_id, 64)
+        told = ", ".join(f"{clean(name, 32)} {_argument(args, name)}" for name in sorted(args)[:_LINE_CELLS])
+        return clip(f"{clean(template_id, 64)}: {told}" if told else clean(template_id, 64), _LINE_CELLS)
     return _FIELD.sub(lambda match: _argument(args, match.group(1)), template)
 
 
 def _argument(args: Mapping[str, Any], name: str) -> str:
-    return clean(args[name], _ARGUMENT_CELLS) if name in args else f"{{?{name}}}"
+    # no argument can open or close the fence of the template
+    return unfenced(clean(args[name], _ARGUMENT_CELLS)) if name in args else f"{{?{name}}}"
