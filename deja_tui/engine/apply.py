@@ -6,17 +6,21 @@
 * APP-3  `undo` checks every step before it does the first one: an inverse that no longer fits changes nothing.
 * APP-4  after `undo`, liveness and order of every grain are what they were before `execute`: recall answers the same
   bytes. What an apply wrote is hidden, never rewritten.
+* APP-5  on a memory without acts, a failure half way is taken back step by step before it is passed on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from deja_tui.engine import views
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.operations import Add, Forget, Operation, Retire, Supersede, check
-from deja_tui.engine.substrate import Forgets, NewGrain, Put, Substrate, is_reserved
+from deja_tui.engine.substrate import Atomic, Forgets, NewGrain, Substrate, is_reserved
+from deja_tui.text import fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,22 @@ def refusal(substrate: Substrate, operations: Sequence[Operation]) -> LoopError 
     for operation in operations:
         if isinstance(operation, Forget) and not isinstance(substrate, Forgets):
             return LoopError("LOP-E032", "this memory cannot forget")
+        if isinstance(operation, Add) and _said_already(substrate, operation):
+            return _already_there()
         for target in operation.targets():
             unfit = _target_fault(substrate, target)
             if unfit:
                 return unfit
     return None
+
+
+def _said_already(substrate: Substrate, operation: Add) -> bool:
+    """Whether a live fact says what this one would say: writing it would only be the next duplicate."""
+    subject, relation, said = (operation.fields.get(name) for name in ("subject", "relation", "object"))
+    if operation.type != "fact" or not all(isinstance(part, str) for part in (subject, relation, said)):
+        return False
+    matches = views.fact_matches(substrate, operation.namespace, str(subject), str(relation))
+    return any(fold(str(fact.get("object"))) == fold(str(said)) for fact in matches)
 
 
 def _target_fault(substrate: Substrate, target: str) -> LoopError | None:
@@ -72,46 +87,51 @@ def execute(substrate: Substrate, operations: Sequence[Operation], recommendatio
     """Carry out checked operations; the caller has asked `refusal` inside the same transaction."""
     results: list[str] = []
     effects: list[Mapping[str, Any]] = []
-    steps: list[Mapping[str, Any]] = []
-    for operation in operations:
-        match operation:
-            case Retire(target=target, by=by):
-                substrate.mark(target, "retire", by)
-                effects.append({"do": "retire", "grain": target, "by": by})
-                steps.append({"do": "reopen", "grain": target, "by": by})
-            case Add():
-                put = _put(substrate, operation, recommendation, now_ms)
-                results.append(put.address)
-                effects.append({"do": "add", "grain": put.address})
-                steps.append({"do": "hide", "grain": put.address})
-            case Supersede(target=target):
-                put = substrate.supersede(target, _grain(operation, recommendation, now_ms))
-                if not put.new:
-                    raise _already_there()
-                results.append(put.address)
-                effects.append({"do": "supersede", "grain": target, "by": put.address})
-                steps += [
-                    {"do": "reopen", "grain": target, "by": put.address},
-                    {"do": "hide", "grain": put.address},
-                ]
-            case Forget(target=target):
-                if isinstance(substrate, Forgets):
-                    substrate.forget(target)
-                effects.append({"do": "forget", "grain": target})
+    steps: list[Mapping[str, Any]] = []  # the inverse, last step first
+    with taken_back_on_failure(substrate, steps):
+        for operation in operations:
+            match operation:
+                case Retire(target=target, by=by):
+                    substrate.mark(target, "retire", by)
+                    effects.append({"do": "retire", "grain": target, "by": by})
+                    steps.insert(0, {"do": "reopen", "grain": target, "by": by})
+                case Add():
+                    put = substrate.put(_grain(operation, recommendation, now_ms))
+                    if not put.new:
+                        raise _already_there()
+                    results.append(put.address)
+                    effects.append({"do": "add", "grain": put.address})
+                    steps.insert(0, {"do": "hide", "grain": put.address})
+                case Supersede(target=target):
+                    put = substrate.supersede(target, _grain(operation, recommendation, now_ms))
+                    steps.insert(0, {"do": "reopen", "grain": target, "by": put.address})
+                    if not put.new:
+                        raise _already_there()
+                    results.append(put.address)
+                    effects.append({"do": "supersede", "grain": target, "by": put.address})
+                    steps.insert(0, {"do": "hide", "grain": put.address})
+                case Forget(target=target):
+                    if isinstance(substrate, Forgets):
+                        substrate.forget(target)
+                    effects.append({"do": "forget", "grain": target})
     undoable = not any(operation.destructive for operation in operations)
-    return Done(tuple(results), tuple(effects), tuple(reversed(steps)) if undoable else None)
+    return Done(tuple(results), tuple(effects), tuple(steps) if undoable else None)
 
 
-def _put(substrate: Substrate, operation: Add, recommendation: str, now_ms: int) -> Put:
-    put = substrate.put(_grain(operation, recommendation, now_ms))
-    if not put.new:
-        raise _already_there()
-    return put
+@contextmanager
+def taken_back_on_failure(substrate: Substrate, steps: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Undo ``steps`` when the block fails and no act of the memory does it (APP-5)."""
+    try:
+        yield
+    except BaseException:
+        if not isinstance(substrate, Atomic):
+            undo(substrate, steps)
+        raise
 
 
 def _already_there() -> LoopError:
     # hiding a grain that somebody else wrote would not be the inverse of writing it
-    return LoopError("LOP-E024", "the very grain this would write is already here", "run the loop again")
+    return LoopError("LOP-E024", "what this would write is already here", "run the loop again")
 
 
 def _grain(operation: Add | Supersede, recommendation: str, now_ms: int) -> NewGrain:

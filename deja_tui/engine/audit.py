@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit chain of a recommendation: one Observation a transition, each naming its predecessor.
 
-* AUD-1  exactly one first entry (to pending, no predecessor), written by the engine.
+* AUD-1  exactly one first entry (to pending, no predecessor). It and every expiry is the engine's own, no other is.
 * AUD-2  every later entry names the entry before it, so the chain has one order.
 * AUD-3  every transition is one that `TRANSITIONS` allows.
 * AUD-4  times do not run backwards (a clock that jumps back is written as the predecessor's time).
 * AUD-5  every grain of the chain still has the address of its bytes.
-* AUD-6  the last status is the status shown.
+* AUD-6  the last status is the status shown, and the row shown is the one that the grains give.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from deja_tui.engine import views
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.ledger import row_of
 from deja_tui.engine.objects import AuditEntry, Chain
 from deja_tui.engine.substrate import LedgerRow, StoredGrain, Substrate
-from deja_tui.engine.wire import audit_grain, read_audit
+from deja_tui.engine.wire import audit_grain, read_audit, read_recommendation
 from deja_tui.text import utc
 
 # from → {to: who may cause it}. A status that is no key is final.
@@ -73,28 +75,44 @@ def write(
 
 
 def entries(substrate: Substrate, recommendation: str) -> list[tuple[AuditEntry, StoredGrain]]:
-    """Audit entries with their grains, in arrival order."""
+    """Audit entries with their grains, in arrival order; imported ones only of an imported recommendation (LED-4)."""
+    about = substrate.get(recommendation)
+    foreign = about is not None and about.imported
     found = ((read_audit(grain), grain) for grain in views.audits_of(substrate, recommendation))
-    return [(entry, grain) for entry, grain in found if entry is not None]
+    return [(entry, grain) for entry, grain in found if entry is not None and grain.imported == foreign]
+
+
+def derive(substrate: Substrate, address: str) -> LedgerRow:
+    """The row of one recommendation, from its grain and its audit chain alone. Raises LOP-E040 and LOP-E012."""
+    return _row(substrate, address, entries(substrate, address))
+
+
+def _row(substrate: Substrate, address: str, pairs: list[tuple[AuditEntry, StoredGrain]]) -> LedgerRow:
+    grain = substrate.get(address)
+    if grain is None:
+        raise LoopError("LOP-E040", "there is no such recommendation", "deja loop list --status all")
+    body = read_recommendation(grain)
+    head = (pairs[-1][0], pairs[-1][1].seq) if pairs else None
+    return row_of(body, grain, head, pairs[0][0] if pairs else None)
 
 
 def chain(substrate: Substrate, row: LedgerRow) -> Chain:
     """The chain of one recommendation and the first thing that is wrong with it, if any."""
     pairs = entries(substrate, row.address)
     told = tuple(entry for entry, _ in pairs)
-    fault = _first_fault(substrate, row, told)
+    fault = _first_fault(substrate, row, pairs)
     if fault is None:
         return Chain(told, True)
     return Chain(told, False, fault[0], fault[1])
 
 
 def _first_fault(
-    substrate: Substrate, row: LedgerRow, told: tuple[AuditEntry, ...]
+    substrate: Substrate, row: LedgerRow, pairs: list[tuple[AuditEntry, StoredGrain]]
 ) -> tuple[str, str] | None:
     if not views.intact(substrate, row.address):
         return "the recommendation's bytes no longer have its address", row.address
     previous: AuditEntry | None = None
-    for entry in told:
+    for entry, _ in pairs:
         fault = _fault_of_link(substrate, entry, previous)
         if fault:
             return fault, entry.address
@@ -103,7 +121,11 @@ def _first_fault(
         return "there is no audit entry", row.address
     if previous.to_status != row.status:
         return "the status shown is not the last status of the chain", previous.address
-    return None
+    try:
+        derived = _row(substrate, row.address, pairs)
+    except LoopError:
+        return "the recommendation cannot be read", row.address
+    return None if derived == row else ("the row shown is not what the grains say", row.address)
 
 
 def _fault_of_link(substrate: Substrate, entry: AuditEntry, previous: AuditEntry | None) -> str | None:
@@ -111,12 +133,15 @@ def _fault_of_link(substrate: Substrate, entry: AuditEntry, previous: AuditEntry
         return "the entry's bytes no longer have its address"
     if (previous is None) != (entry.from_status is None):
         return "a first entry stands in the middle" if previous else "the first entry is missing"
-    if previous is None:
-        return None if allowed(None, entry.to_status) else "the chain does not begin with pending"
-    if entry.previous != previous.address or entry.from_status != previous.to_status:
+    follows = previous is None or (
+        entry.previous == previous.address and entry.from_status == previous.to_status
+    )
+    if not follows:
         return "the entry does not follow the one before it"
     if not allowed(entry.from_status, entry.to_status):
         return "the transition is not one the lifecycle allows"
-    if entry.at < previous.at:
+    if (TRANSITIONS[entry.from_status][entry.to_status] == "engine") != (entry.observer == "system"):
+        return "the entry was written by somebody who may not"
+    if previous and entry.at < previous.at:
         return f"time runs backwards, to {utc(entry.at)}"
     return None

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from deja_tui.engine.operations import Operation
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.identity import target_class
+from deja_tui.engine.objects import SEVERITIES
+from deja_tui.engine.operations import Operation, check
 
 MAX_EVIDENCE: Final = 64
+MAX_ARGUMENT: Final = 500
+MAX_TARGET: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +37,28 @@ class Draft:
     metric: Mapping[str, Any] | None = None
     confidence: float = 0.8
     importance: float = 0.5
+
+
+def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
+    """``draft`` within its bounds: at most 64 cited grains, text arguments of at most 500 characters.
+
+    Raises LOP-E010 (target), LOP-E011 and LOP-E012 (anything else that cannot be stored).
+    """
+    if not isinstance(draft, Draft):
+        raise LoopError("LOP-E011", "an analyzer returned something that is no finding")
+    if len(draft.target_ref) > MAX_TARGET or target_class(draft.target_ref) not in target_classes:
+        raise LoopError("LOP-E010", "the target is too long or of a class the analyzer does not declare")
+    cited = draft.evidence[:MAX_EVIDENCE]
+    if draft.severity not in SEVERITIES or not cited or not all(isinstance(one, str) for one in cited):
+        raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
+    check(draft.operations)
+    return replace(draft, evidence=tuple(cited), args={str(k): _bounded(v) for k, v in draft.args.items()})
+
+
+def _bounded(value: Any) -> str | int | float | bool | None:
+    """An argument is shown in one line and stored with every refresh, so it does not carry whole documents."""
+    if isinstance(value, str):
+        return value[:MAX_ARGUMENT]
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise LoopError("LOP-E011", "an argument of a summary is a text or a number")

@@ -4,6 +4,8 @@
 * LED-1  status is what the newest audit entry of exactly that address says (D4).
 * LED-2  a recommendation without an audit entry is pending with no creator; its chain does not verify.
 * LED-3  origin and foreign come from where the grain arrived, never from its content (D5, D8).
+* LED-4  an audit entry that was imported says nothing about a recommendation that was made here, nor the other way
+  round: an approval that came in with a bundle is history, not a decision (D5).
 """
 
 from __future__ import annotations
@@ -23,19 +25,20 @@ _LONGEST_COOLDOWN_DAYS: Final = 90
 
 def replay(substrate: Substrate) -> Iterator[LedgerRow]:
     """Every recommendation's row, in arrival order. Grains that are no readable recommendation are left out."""
-    heads: dict[str, tuple[AuditEntry, int]] = {}
-    creators: dict[str, AuditEntry] = {}
+    heads: dict[tuple[str, bool], tuple[AuditEntry, int]] = {}
+    firsts: dict[tuple[str, bool], AuditEntry] = {}
     for grain in substrate.scan("observation", [LOOP_NAMESPACE]):
         entry = read_audit(grain)
         if entry is not None:
-            heads[entry.recommendation] = (entry, grain.seq)
-            creators.setdefault(entry.recommendation, entry)
+            heads[entry.recommendation, grain.imported] = (entry, grain.seq)
+            firsts.setdefault((entry.recommendation, grain.imported), entry)
     for grain in substrate.scan("recommendation", [LOOP_NAMESPACE]):
         try:
             body = read_recommendation(grain)
         except LoopError:
             continue
-        yield row_of(body, grain, heads.get(grain.address), creators.get(grain.address))
+        key = (grain.address, grain.imported)
+        yield row_of(body, grain, heads.get(key), firsts.get(key))
 
 
 def row_of(

@@ -20,12 +20,11 @@ from deja_tui.engine import apply as applying
 from deja_tui.engine import audit, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.ledger import row_of
 from deja_tui.engine.objects import AuditEntry, Plan, Receipt, Recommendation
 from deja_tui.engine.operations import Add, Forget, Retire, Supersede
 from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation
-from deja_tui.text import REASON_MAX, utc
+from deja_tui.text import REASON_MAX, clean, utc
 from deja_tui.text import reason as as_reason
 
 
@@ -35,7 +34,8 @@ def approve(substrate: Substrate, address: str, because: str, caller: Caller, no
     told = check_reason(because)
     with views.atomic(substrate):
         row, previous = _open(substrate, address, "approved")
-        if row.creator == caller.actor:
+        # labels that differ in case only are one person's way around the rule
+        if row.creator.lower() == caller.actor.lower():
             raise LoopError("LOP-E021", "nobody approves what they created", "ask another reviewer")
         return _decide(substrate, row, previous, "approved", caller, told, now_ms)
 
@@ -87,7 +87,8 @@ def apply(
             "effects": list(done.effects),
             **({"inverse": list(done.inverse)} if done.inverse is not None else {}),
         }
-        return _decide(substrate, row, previous, "applied", caller, told, now_ms, done.results, notes)
+        with applying.taken_back_on_failure(substrate, done.inverse or ()):
+            return _decide(substrate, row, previous, "applied", caller, told, now_ms, done.results, notes)
 
 
 def approve_and_apply(
@@ -104,7 +105,8 @@ def approve_and_apply(
             raise LoopError(
                 "LOP-E023", "a destructive change needs an approval of its own first", "approve, then apply"
             )
-        fault = applying.refusal(substrate, body.operations)
+        # all that apply would refuse is refused now, so that no approval is left behind
+        fault = _apply_refusal(substrate, row, body, caller, allow_destructive=False)
         if fault:
             raise fault
         approve(substrate, row.address, because, caller, now_ms)
@@ -129,10 +131,16 @@ def rollback(substrate: Substrate, address: str, because: str, caller: Caller, n
 
 
 def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructive: bool = False) -> Plan:
-    """A dry run of an apply: counts, whether it can be undone, and what would refuse it now. Writes nothing."""
+    """A dry run of an apply: counts, whether it can be undone, and what would refuse it now. Writes nothing.
+
+    A missing approval is no refusal: the plan says what would happen once it is approved.
+    """
     row = find(substrate, address)
     body = _body(substrate, address)
-    fault = _apply_refusal(substrate, row, body, caller, allow_destructive)
+    fault = _unfit(row)
+    if fault is None and row.status not in ("pending", "approved"):
+        fault = LoopError("LOP-E020", f"it is {_words(row.status)}: there is nothing left to apply")
+    fault = fault or _apply_refusal(substrate, row, body, caller, allow_destructive)
 
     def count(kind: type) -> int:
         return sum(isinstance(operation, kind) for operation in body.operations)
@@ -150,27 +158,27 @@ def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
 
 
 def find(substrate: Substrate, address: str) -> LedgerRow:
-    """The row of ``address``. Raises LOP-E040 when it is no recommendation."""
-    row = views.ledger_row(substrate, address)
-    if row is None:
-        raise LoopError("LOP-E040", "there is no such recommendation", "deja loop list --status all")
-    return row
+    """The row of ``address``, derived where a cached ledger has lost it. Raises LOP-E040 when it is none."""
+    return views.ledger_row(substrate, address) or audit.derive(substrate, address)
 
 
 def expire(substrate: Substrate, row: LedgerRow, because: str, now_ms: int) -> AuditEntry:
-    """Pending or approved → expired, by the engine itself, with a system audit."""
-    chain = audit.chain(substrate, row)
+    """Pending or approved → expired, by the engine itself, with a system audit.
+
+    Closes one without any audit entry, too (a memory without acts may lose it half way); its chain never verifies.
+    """
+    pairs = audit.entries(substrate, row.address)
     entry = audit.write(
         substrate,
         row.address,
-        previous=chain.entries[-1],
+        previous=pairs[-1][0] if pairs else None,
         to_status="expired",
         actor="engine:loop",
         observer="system",
         because=because,
         now_ms=now_ms,
     )
-    _keep(substrate, row.address)
+    record(substrate, row.address)
     return entry
 
 
@@ -189,20 +197,13 @@ def check_reason(because: object) -> str:
 def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow, AuditEntry]:
     """The row and its newest audit entry, when ``address`` may go to ``to_status`` (LIF-2)."""
     row = find(substrate, address)
-    if row.foreign:
-        raise LoopError(
-            "LOP-E025",
-            "this recommendation came from another copy of the memory: it is history here",
-            "deja loop run finds it again here if it still holds",
-        )
-    if row.replaced_by:
-        raise LoopError(
-            "LOP-E024", "the finding was refreshed since", f"look at the newer one: {row.replaced_by[:12]}"
-        )
+    fault = _unfit(row)
+    if fault:
+        raise fault
     chain = audit.chain(substrate, row)
     if not audit.allowed(row.status, to_status):
         last = chain.entries[-1] if chain.entries else None
-        by = f" by {last.actor} at {utc(last.at)}" if last else ""
+        by = f" by {clean(last.actor, 64)} at {utc(last.at)}" if last else ""
         raise LoopError(
             "LOP-E020",
             f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{by}",
@@ -210,6 +211,21 @@ def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow
     if not chain.verified:
         raise LoopError("LOP-E026", f"its audit chain does not verify: {chain.fault}", "deja verify")
     return row, chain.entries[-1]
+
+
+def _unfit(row: LedgerRow) -> LoopError | None:
+    """Why nothing can be decided about this address at all, or None."""
+    if row.foreign:
+        return LoopError(
+            "LOP-E025",
+            "this recommendation came from another copy of the memory: it is history here",
+            "deja loop run finds it again here if it still holds",
+        )
+    if row.replaced_by:
+        return LoopError(
+            "LOP-E024", "the finding was refreshed since", f"look at the newer one: {row.replaced_by[:12]}"
+        )
+    return None
 
 
 def _apply_refusal(
@@ -249,7 +265,7 @@ def _decide(
         results=results,
         notes=notes,
     )
-    updated = _keep(substrate, row.address)
+    record(substrate, row.address)
     return Receipt(
         recommendation=row.address,
         audit=entry.address,
@@ -258,26 +274,15 @@ def _decide(
         actor=caller.actor,
         because=because,
         at=entry.at,
-        chain_verified=audit.chain(substrate, updated).verified,
+        chain_verified=audit.chain(substrate, find(substrate, row.address)).verified,
         results=results,
     )
 
 
-def _keep(substrate: Substrate, address: str) -> LedgerRow:
-    """Derive the row anew from grains and put it into the cached ledger."""
-    row = derive(substrate, address)
-    views.ledger_put(substrate, row)
-    return row
-
-
-def derive(substrate: Substrate, address: str) -> LedgerRow:
-    """The row of one recommendation, from its grain and its audit chain alone."""
-    grain = substrate.get(address)
-    if grain is None:
-        raise LoopError("LOP-E040", "there is no such recommendation")
-    pairs = audit.entries(substrate, address)
-    head = (pairs[-1][0], pairs[-1][1].seq) if pairs else None
-    return row_of(read_recommendation(grain), grain, head, pairs[0][0] if pairs else None)
+def record(substrate: Substrate, address: str) -> None:
+    """Derive the row anew from grains and put it into the cached ledger, where there is one."""
+    if views.caches_ledger(substrate):
+        views.ledger_put(substrate, audit.derive(substrate, address))
 
 
 def _body(substrate: Substrate, address: str) -> Recommendation:

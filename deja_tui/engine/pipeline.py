@@ -10,6 +10,7 @@ is simply run again. Reasons why a draft was not stored are counted apart (``dro
 * RUN-3  an applied one covers the evidence that was there when it was applied; only newer evidence is a new finding.
 * RUN-4  an analyzer that failed or did not run closes nothing and moves no watermark.
 * RUN-5  ``only``, ``dry_run`` and a restricted set of namespaces close nothing of others and move no watermark (D26).
+* RUN-6  a run closes nothing that was proposed later than its own ``now``: it cannot have seen it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from typing import Any, Final
 from deja_tui.engine import audit, lifecycle, views
 from deja_tui.engine.analyzer import Analyzer, Context
 from deja_tui.engine.analyzers import ANALYZERS
-from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.identity import identity, target_class
+from deja_tui.engine.identity import identity
 from deja_tui.engine.ledger import cooling_until
 from deja_tui.engine.objects import SEVERITIES, Recommendation, RunOutcome, SkippedAnalyzer
-from deja_tui.engine.operations import check, to_plain
+from deja_tui.engine.operations import to_plain
 from deja_tui.engine.reader import Reader
 from deja_tui.engine.substrate import LedgerRow, Position, Substrate
 from deja_tui.engine.templates import render
@@ -40,6 +41,7 @@ _BECAUSE_PROPOSED: Final = "the analyzer found it"
 _BECAUSE_REFRESHED: Final = "the finding has changed since it was first proposed"
 _BECAUSE_GONE: Final = "the finding no longer holds"
 _BECAUSE_CHANGED: Final = "the finding changed after its approval"
+_BECAUSE_TORN: Final = "it was left half written, so nobody can decide it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,9 @@ class _Analysis:
     ran: list[str]
     skipped: list[SkippedAnalyzer]
 
+    def skip(self, analyzer: str, reason: str) -> None:
+        self.skipped.append(SkippedAnalyzer(analyzer, reason))
+
 
 def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     """One pass of the Deja Loop. Raises LOP-E033 for an unknown analyzer in ``only``; analyzer faults are reported."""
@@ -89,8 +94,9 @@ def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     _check_only(options.only, analyzers)
     here = views.position(substrate)
     last = views.setting(substrate, LAST_RUN) or {}
-    new_grains = here.grains - int(last.get("grains", 0))
-    new_errors = here.errors - int(last.get("errors", 0))
+    # a substrate that counts what is there, not what arrived, counts less after something was forgotten
+    new_grains = max(0, here.grains - int(last.get("grains", 0)))
+    new_errors = max(0, here.errors - int(last.get("errors", 0)))
     skip = _gate(options, new_grains, new_errors, last.get("at"), now_ms)
     if skip:
         return RunOutcome("skipped", skip, new_grains, new_errors)
@@ -120,13 +126,18 @@ def _gate(
     gates = (options.min_new, options.min_new_errors, options.if_stale_ms)
     if all(gate is None for gate in gates):
         return None
-    stale = options.if_stale_ms is not None and (last_at is None or now_ms - last_at >= options.if_stale_ms)
+    stale = options.if_stale_ms is not None and _stale(last_at, now_ms, options.if_stale_ms)
     many = options.min_new is not None and new_grains >= options.min_new
     failing = options.min_new_errors is not None and new_errors >= options.min_new_errors
     if stale or many or failing:
         return None
     only_stale = options.min_new is None and options.min_new_errors is None
     return "not_stale" if only_stale else "min_new_not_met"
+
+
+def _stale(last_at: int | None, now_ms: int, limit_ms: int) -> bool:
+    # a last run in the future was dated by a wrong clock: believing it would keep the gate shut until then
+    return last_at is None or now_ms < last_at or now_ms - last_at >= limit_ms
 
 
 def _check_only(only: Sequence[str], analyzers: Sequence[Analyzer]) -> None:
@@ -151,23 +162,29 @@ def _analyze(
         if options.only and manifest.id not in options.only:
             continue
         if not (manifest.default_on if config.enabled is None else config.enabled):
-            result.skipped.append(SkippedAnalyzer(manifest.id, "disabled"))
+            result.skip(manifest.id, "disabled")
             continue
         try:
             params = manifest.resolve(config.params)
+            floor = _floor(config.severity_floor)
             spaces = views.user_namespaces(config.namespaces or options.namespaces)
             context = Context(reader, params, now_ms, spaces, manifest.family, covered)
             drafts = list(analyzer.analyze(context))
         except DejaError as fault:
-            result.skipped.append(SkippedAnalyzer(manifest.id, str(fault)))
+            result.skip(manifest.id, str(fault))
             continue
         except Exception as fault:  # noqa: BLE001 - one analyzer's fault is reported and costs only its findings
-            result.skipped.append(SkippedAnalyzer(manifest.id, f"LOP-E030 failed: {type(fault).__name__}"))
+            result.skip(manifest.id, f"LOP-E030 failed: {type(fault).__name__}")
             continue
         result.ran.append(manifest.id)
-        for draft in drafts:
-            _validate(result, analyzer, params, draft, config.severity_floor or "info")
+        _keep_acceptable(result, analyzer, params, drafts, floor)
     return result
+
+
+def _floor(floor: str | None) -> str:
+    if floor is not None and floor not in SEVERITIES:
+        raise LoopError("LOP-E031", "the severity floor must be one of " + ", ".join(SEVERITIES))
+    return floor or "info"
 
 
 def _covered(substrate: Substrate) -> dict[str, int]:
@@ -179,22 +196,24 @@ def _covered(substrate: Substrate) -> dict[str, int]:
     return covered
 
 
-def _validate(
-    result: _Analysis, analyzer: Analyzer, params: Mapping[str, Any], draft: Draft, floor: str
+def _keep_acceptable(
+    result: _Analysis, analyzer: Analyzer, params: Mapping[str, Any], drafts: Sequence[Draft], floor: str
 ) -> None:
+    """Take what can be stored; what cannot costs only itself and is told once a reason, however many there are."""
     manifest = analyzer.manifest
-    try:
-        if target_class(draft.target_ref) not in manifest.target_classes:
-            raise LoopError("LOP-E010", "the target is of a class the analyzer does not declare")
-        if draft.severity not in SEVERITIES or not draft.evidence:
-            raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
-        check(draft.operations)
-    except LoopError as fault:
-        result.skipped.append(SkippedAnalyzer(manifest.id, f"one finding dropped: {fault}"))
-        return
-    bounded = replace(draft, evidence=draft.evidence[:MAX_EVIDENCE])
-    key = identity(manifest.family, draft.target_ref, draft.action)
-    result.findings.append(_Finding(analyzer, params, bounded, key, floor))
+    refused: Counter[str] = Counter()
+    for draft in drafts:
+        try:
+            bounded = accept(draft, manifest.target_classes)
+            key = identity(manifest.family, bounded.target_ref, bounded.action)
+        except LoopError as fault:
+            refused[str(fault)] += 1
+        except Exception as fault:  # noqa: BLE001 - a finding of the wrong shape costs only itself
+            refused[f"LOP-E011 malformed: {type(fault).__name__}"] += 1
+        else:
+            result.findings.append(_Finding(analyzer, params, bounded, key, floor))
+    for reason, count in sorted(refused.items()):
+        result.skip(manifest.id, f"{count} {'finding' if count == 1 else 'findings'} dropped: {reason}")
 
 
 # --- storing: one act --------------------------------------------------------------------------------
@@ -220,7 +239,7 @@ def _store(
             dropped["duplicate"] += 1
         else:
             seen.add(finding.identity)
-            rows = [row for row in known.get(finding.identity, []) if not row.foreign]
+            rows = known.get(finding.identity, [])
             reason, address, refreshes = _place(substrate, finding, rows, options.trigger, now_ms)
             refreshed += refreshes
             if reason:
@@ -253,28 +272,36 @@ def _place(
     substrate: Substrate, finding: _Finding, rows: list[LedgerRow], trigger: str, now_ms: int
 ) -> tuple[str | None, str | None, bool]:
     """(reason it was not stored, address written, whether that is a refresh) for one finding (RUN-2, RUN-3)."""
-    held = next((row for row in reversed(rows) if row.status in ("pending", "approved")), None)
+    ours = [row for row in rows if not row.foreign]
+    held = next((row for row in reversed(ours) if row.status in ("pending", "approved")), None)
+    occurrence = len(rows) + 1
     if held:
         body = _body(substrate, held)
-        if body and _same(body, finding.draft):
+        torn = not held.creator
+        if body and not torn and _same(body, finding.draft):
             return "open", None, False
-        if held.status == "pending":
-            address = _propose(substrate, finding, trigger, now_ms, refreshes=held)
-            return None, address, True
-        lifecycle.expire(substrate, held, _BECAUSE_CHANGED, now_ms)
-        return None, _propose(substrate, finding, trigger, now_ms), False
-    if cooling_until(rows) > now_ms:
+        if held.status == "pending" and not torn:
+            return None, _propose(substrate, finding, trigger, now_ms, len(rows), refreshes=held), True
+        lifecycle.expire(substrate, held, _BECAUSE_TORN if torn else _BECAUSE_CHANGED, now_ms)
+        return None, _propose(substrate, finding, trigger, now_ms, occurrence), False
+    if cooling_until(ours) > now_ms:
         return "cooling", None, False
-    applied = [row.decided_seq for row in rows if row.status == "applied"]
+    applied = [row.decided_seq for row in ours if row.status == "applied"]
     newest = finding.draft.newest_evidence
     if applied and newest is not None and newest <= max(applied):
         return "applied", None, False
-    return None, _propose(substrate, finding, trigger, now_ms), False
+    return None, _propose(substrate, finding, trigger, now_ms, occurrence), False
 
 
 def _propose(
-    substrate: Substrate, finding: _Finding, trigger: str, now_ms: int, refreshes: LedgerRow | None = None
+    substrate: Substrate,
+    finding: _Finding,
+    trigger: str,
+    now_ms: int,
+    occurrence: int,
+    refreshes: LedgerRow | None = None,
 ) -> str:
+    """Store one recommendation with its first audit entry. ``occurrence`` counts from 1 within the identity."""
     manifest = finding.analyzer.manifest
     grain = recommendation_grain(
         finding.draft,
@@ -284,16 +311,17 @@ def _propose(
         now_ms=now_ms,
         since=refreshes.since if refreshes else now_ms,
         refreshes=refreshes.address if refreshes else None,
+        occurrence=occurrence,
     )
+    put = substrate.supersede(refreshes.address, grain) if refreshes else substrate.put(grain)
+    if not put.new:
+        raise LoopError("LOP-E001", "the very bytes of this recommendation are already here", "run it again")
     if refreshes:
-        address = substrate.supersede(refreshes.address, grain).address
-        views.ledger_put(substrate, lifecycle.derive(substrate, refreshes.address))
-    else:
-        address = substrate.put(grain).address
+        lifecycle.record(substrate, refreshes.address)
     creator = f"{'engine' if manifest.origin == 'builtin' else 'command'}:{manifest.id}"
     audit.write(
         substrate,
-        address,
+        put.address,
         previous=None,
         to_status="pending",
         actor=creator,
@@ -302,16 +330,17 @@ def _propose(
         now_ms=now_ms,
         notes={"creator": creator, "trigger": trigger, "source": manifest.origin},
     )
-    views.ledger_put(substrate, lifecycle.derive(substrate, address))
-    return address
+    lifecycle.record(substrate, put.address)
+    return put.address
 
 
 def _close(substrate: Substrate, analysis: _Analysis, now_ms: int) -> int:
-    """Expire open recommendations of analyzers that ran and no longer find them (RUN-4)."""
+    """Expire open recommendations of analyzers that ran and no longer find them (RUN-4, RUN-6)."""
     found = {finding.identity for finding in analysis.findings}
     closed = 0
     for row in views.ledger(substrate, ("pending", "approved")):
-        if row.analyzer in analysis.ran and row.identity not in found and not row.foreign:
+        judged = row.analyzer in analysis.ran and row.created_at <= now_ms
+        if judged and row.identity not in found and not row.foreign:
             lifecycle.expire(substrate, row, _BECAUSE_GONE, now_ms)
             closed += 1
     return closed
@@ -331,6 +360,7 @@ def _same(body: Recommendation, draft: Draft) -> bool:
         body.evidence == draft.evidence
         and body.evidence_total == draft.evidence_total
         and body.severity == draft.severity
+        and body.summary.template_id == draft.template_id
         and dict(body.summary.args) == dict(draft.args)
         and [to_plain(op) for op in body.operations] == [to_plain(op) for op in draft.operations]
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from heapq import nlargest
 from typing import Any, Final
 
 from deja_tui.engine import ledger as books
@@ -42,8 +43,9 @@ def _own(substrate: Substrate, name: str) -> Callable[..., Any] | None:
 
 
 def tool_name(grain: StoredGrain) -> str:
-    """The tool's name without terminal codes, so that two spellings that look alike are one tool."""
-    return strip_terminal_codes(str(grain.get("tool_name") or grain.get("name") or "")).strip()
+    """The tool's name without terminal codes, so that two spellings that look alike are one tool; "" for none."""
+    name = grain.get("tool_name") or grain.get("name")
+    return strip_terminal_codes(name).strip() if isinstance(name, str) else ""
 
 
 def error_text(grain: StoredGrain) -> object:
@@ -64,7 +66,7 @@ def is_failure(grain: StoredGrain) -> bool:
 
 
 def position(substrate: Substrate) -> Position:
-    """How much has arrived in user namespaces."""
+    """How much has arrived in user namespaces. The default counts what is still there, forgotten grains not."""
     if own := _own(substrate, "position"):
         return own()  # type: ignore[no-any-return]
     seq = grains = errors = 0
@@ -113,7 +115,7 @@ def tool_failure_members(
         for grain in _window(substrate, since, until, after, namespaces)
         if is_failure(grain) and tool_name(grain) == tool and error_signature(error_text(grain)) == signature
     ]
-    return sorted(found, key=lambda grain: (grain.created_at, grain.address), reverse=True)[:limit]
+    return nlargest(limit, found, key=lambda grain: (grain.created_at, grain.address))
 
 
 def _window(
@@ -140,11 +142,14 @@ def duplicate_facts(substrate: Substrate, namespaces: Sequence[str] | None) -> l
 
 
 def fact_key(grain: StoredGrain) -> tuple[str, ...]:
-    """Folded (namespace, subject, relation, object), or () for a fact that lacks one of them."""
+    """(namespace, folded subject, relation, object), or () for a fact that lacks one of them.
+
+    The namespace is compared exactly: recall reads one namespace, so a copy in another spelling is no copy there.
+    """
     parts = [grain.get(name) for name in ("subject", "relation", "object")]
     if not all(isinstance(part, str) for part in parts):
         return ()
-    return (fold(grain.namespace), *(fold(str(part)) for part in parts))
+    return (grain.namespace, *(fold(str(part)) for part in parts))
 
 
 def fact_matches(substrate: Substrate, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
@@ -200,8 +205,13 @@ def ledger_by_identity(substrate: Substrate, identities: Sequence[str]) -> Mappi
     return {key: sorted(rows, key=lambda row: row.decided_seq) for key, rows in found.items()}
 
 
+def caches_ledger(substrate: Substrate) -> bool:
+    """Whether rows are kept; elsewhere the ledger is replayed from the grains each time."""
+    return _own(substrate, "ledger_put") is not None
+
+
 def ledger_put(substrate: Substrate, row: LedgerRow) -> None:
-    """Keep ``row`` where the substrate caches the ledger; elsewhere it is replayed from the grains each time."""
+    """Keep ``row`` where the substrate caches the ledger."""
     if own := _own(substrate, "ledger_put"):
         own(row)
 
@@ -233,7 +243,7 @@ def set_setting(substrate: Substrate, key: str, value: Any) -> None:
         substrate.set_setting(key, value)
         return
     head, values = _memo(substrate)
-    order = (int(head.get("context")["serial"]) + 1) if head else 0
+    order = head.seq if head else 0  # rises with every write, so that no two states have the same bytes
     grain = NewGrain(
         "state", LOOP_NAMESPACE, order, {"context": {"serial": order, "values": {**values, key: value}}}
     )
@@ -245,7 +255,11 @@ def set_setting(substrate: Substrate, key: str, value: Any) -> None:
 
 def _memo(substrate: Substrate) -> tuple[StoredGrain | None, dict[str, Any]]:
     heads = [grain for grain in substrate.scan("state", [LOOP_NAMESPACE]) if grain.live]
-    return (heads[-1], dict(heads[-1].get("context")["values"])) if heads else (None, {})
+    if not heads:
+        return None, {}
+    context = heads[-1].get("context")
+    values = context.get("values") if isinstance(context, Mapping) else None
+    return heads[-1], dict(values) if isinstance(values, Mapping) else {}
 
 
 def user_namespaces(namespaces: Sequence[str] | None) -> Sequence[str] | None:

@@ -35,8 +35,13 @@ def recommendation_grain(
     now_ms: int,
     since: int,
     refreshes: str | None,
+    occurrence: int = 1,
 ) -> NewGrain:
-    """The grain of a finding. ``derived_from`` = evidence, and last, on a refresh, the address it supersedes."""
+    """The grain of a finding. ``derived_from`` = evidence, and last, on a refresh, the address it supersedes.
+
+    ``occurrence`` counts the recommendations of this identity, this one included: a finding that comes back in the
+    same millisecond with the same words is another recommendation, with another address.
+    """
     proposal: dict[str, Any] = {
         "action": draft.action,
         "ops": [to_plain(operation) for operation in draft.operations],
@@ -47,6 +52,8 @@ def recommendation_grain(
         proposal["remaining"] = draft.remaining
     if refreshes:
         proposal["refreshes"] = refreshes
+    if occurrence > 1:
+        proposal["occurrence"] = occurrence
     fields: dict[str, Any] = {
         "target_ref": draft.target_ref,
         "analyzer": {"id": analyzer, "params": dict(params)},
@@ -72,7 +79,7 @@ def read_recommendation(grain: StoredGrain) -> Recommendation:
     try:
         proposal = _mapping(grain.get("proposal_data"))
         analyzer, summary = _mapping(grain.get("analyzer")), _mapping(grain.get("summary"))
-        refreshes = proposal.get("refreshes")
+        refreshes, metric = _optional_text(proposal.get("refreshes")), grain.get("metric_snapshot")
         parents = _addresses(grain.get("derived_from", ()))
         evidence = parents[:-1] if refreshes and parents[-1:] == (refreshes,) else parents
         return Recommendation(
@@ -87,16 +94,16 @@ def read_recommendation(grain: StoredGrain) -> Recommendation:
             operations=tuple(from_plain(plain) for plain in _list(proposal["ops"])),
             evidence=evidence,
             evidence_total=max(int(proposal["evidence_total"]), len(evidence)),
-            evidence_query=grain.get("evidence_query"),
+            evidence_query=_optional_text(grain.get("evidence_query")),
             remaining=int(proposal.get("remaining", 0)),
-            metric=grain.get("metric_snapshot"),
-            confidence=float(grain.get("confidence", 0.8)),
-            importance=float(grain.get("importance", 0.5)),
+            metric=metric if isinstance(metric, Mapping) else None,
+            confidence=_share(grain.get("confidence", 0.8)),
+            importance=_share(grain.get("importance", 0.5)),
             created_at=grain.created_at,
             since=int(proposal["since"]),
             refreshes=refreshes,
         )
-    except (KeyError, TypeError, ValueError) as fault:
+    except (KeyError, TypeError, ValueError, OverflowError) as fault:
         raise LoopError("LOP-E012", "the recommendation grain lacks something it needs") from fault
 
 
@@ -190,6 +197,12 @@ def _text(value: object) -> str:
 
 def _optional_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _share(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError
+    return float(value)
 
 
 def _one_of(value: object, choices: tuple[str, ...]) -> str:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same fact is stored more than once.
 
-Signal: live facts equal in namespace, subject, relation and object after folding (NFC, case, outer white space).
+Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks).
 Harm: recall returns copies; a later change reaches only one of them.
 Fires: two or more members. The earliest is kept, the others are retired in its favour, so fewer live copies remain.
-Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded.
+Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded;
+lessons about two tools, because tool names are compared exactly and a lesson must not breed a finding.
 Hostile text: subject, relation and object are shown cleaned; the change itself writes no text at all.
 Apply class: structural curation, which a host policy may grant; without a grant a person decides.
 """
@@ -16,6 +17,7 @@ from typing import Final
 
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Manifest, Param
+from deja_tui.engine.analyzers.tool_failures import RELATION
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
@@ -24,6 +26,7 @@ from deja_tui.engine.substrate import StoredGrain
 from deja_tui.engine.views import fact_key
 
 ACTION: Final = "consolidate"
+_SHOWN: Final = 120
 
 
 class DuplicateSweep:
@@ -52,17 +55,25 @@ def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]
     """Candidates that really are equal, in their order: a hash nominates, text decides (D11)."""
     groups: dict[tuple[str, ...], list[StoredGrain]] = {}
     for grain in candidates:
-        groups.setdefault(fact_key(grain), []).append(grain)
+        groups.setdefault(_key(grain), []).append(grain)
     return [group for key, group in groups.items() if key and len(group) > 1]
+
+
+def _key(grain: StoredGrain) -> tuple[str, ...]:
+    key = fact_key(grain)
+    if key and key[2] == RELATION:
+        return (*key, str(grain.get("subject")), str(grain.get("relation")))
+    return key
 
 
 def _draft(group: Sequence[StoredGrain]) -> Draft:
     kept, copies = group[0], group[1:]
     operations = _bounded([Retire(copy.address, kept.address) for copy in copies])
-    namespace, subject, relation, object_ = fact_key(kept)
+    namespace, subject, relation, _ = fact_key(kept)
     cited = [kept, *copies[: len(operations)]]
     return Draft(
-        target_ref=f"entity:{namespace}/{subject}#{relation}·{digest12(object_)}",
+        # the digest is of all parts: a subject may hold a slash, a relation a number sign
+        target_ref=f"entity:{namespace}/{subject[:_SHOWN]}#{relation[:_SHOWN]}·{digest12(*_key(kept))}",
         action=ACTION,
         template_id="duplicate.exact",
         args={

@@ -21,9 +21,11 @@ from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import Add, Operation, Supersede
 from deja_tui.engine.substrate import FailureCluster
+from deja_tui.text import fold
 
 RELATION: Final = "fails_with"
 ACTION: Final = "cluster_failure"
+_SHOWN: Final = 120
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 
 
@@ -59,15 +61,18 @@ class ToolFailures:
         return Activation(state, most, need, "failures of one kind", "deja import claude-code PATH")
 
     def _draft(self, ctx: Context, cluster: FailureCluster) -> Draft | None:
-        target = f"entity:lessons/{cluster.tool}#{digest12(cluster.tool, cluster.signature)}"
+        target = f"entity:lessons/{cluster.tool[:_SHOWN]}#{digest12(cluster.tool, cluster.signature)}"
         after = ctx.covered_until(target, ACTION)
-        counted = _again(ctx, cluster, after) if after else cluster
-        if counted is None or not _fires(ctx.params, counted):
+        if not after and not _fires(ctx.params, cluster):
             return None
         members = ctx.read.tool_failure_members(
-            counted, _since(ctx), ctx.now_ms, after, ctx.namespaces, MAX_EVIDENCE
+            cluster, _since(ctx), ctx.now_ms, after, ctx.namespaces, MAX_EVIDENCE
         )
-        if not members:
+        # counting again what arrived since an apply costs a pass, so it is done only when it can matter
+        if len(members) < min(int(ctx.params["min_count"]), MAX_EVIDENCE):
+            return None
+        counted = _again(ctx, cluster, after) if after else cluster
+        if counted is None or not _fires(ctx.params, counted):
             return None
         rate = counted.count / counted.calls
         return Draft(
@@ -104,7 +109,8 @@ def _again(ctx: Context, cluster: FailureCluster, after: int) -> FailureCluster 
 
 
 def _fires(params: Any, cluster: FailureCluster) -> bool:
-    often = cluster.count >= params["min_rate"] * cluster.calls or cluster.count >= params["min_abs"]
+    # a quotient, as the rule says it: 7 of 100 is 0.07, but 0.07 times 100 is more than 7
+    often = cluster.count / cluster.calls >= params["min_rate"] or cluster.count >= params["min_abs"]
     return bool(cluster.count >= params["min_count"] and often)
 
 
@@ -124,7 +130,7 @@ def _lesson(ctx: Context, cluster: FailureCluster, rate: float) -> Operation:
         "source_type": "derived",
     }
     for fact in ctx.read.fact_matches(cluster.namespace, cluster.tool, RELATION):
-        if fact.get("object") == cluster.signature:
+        if fold(str(fact.get("object"))) == fold(cluster.signature):
             return Supersede(fact.address, "fact", cluster.namespace, fields)
     return Add("fact", cluster.namespace, fields)
 
