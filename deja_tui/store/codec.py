@@ -112,7 +112,7 @@ _DIGEST_KEY: Final = "tdh"
 _VERBATIM_KEYS: Final = frozenset(("bindings", "retries"))
 _VERBATIM_WIRE_KEYS: Final = frozenset(("bind", "retries"))
 _AI_SOURCES: Final = ("llm_generated", "consolidated", "inferred", "a2a_recalled")
-_FROM_HEADER: Final = frozenset(("type", "created_at", "namespace"))
+_BESIDE: Final = frozenset(("type", "created_at", "namespace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -683,6 +683,7 @@ def _wire_map(grain: Grain) -> dict[str, Any]:
         wire[SHORT.get(name, name)] = value
     wire["t"] = kind
     wire["ca"] = grain.created_at
+    wire.pop("ns", None)  # the header is made of `namespace`; another value here would contradict it
     if grain.namespace is not None:
         wire["ns"] = _nfc(grain.namespace)
     return wire
@@ -803,7 +804,7 @@ def make_grain(
     ):
         raise ValidationError("VAL-E002", "created_at is not a 64-bit number of milliseconds")
     try:
-        wire = _projected(type, fields, namespace is not None, extras or {})
+        wire = _projected(type, fields, extras or {})
         ns_hash = _namespace_hash(namespace or "")
     except RecursionError as error:
         raise _too_deep() from error
@@ -816,19 +817,17 @@ def make_grain(
     return Grain(type, int(created_at), told, kept, verbatim, flags_of(kept), ns_hash)
 
 
-def _projected(
-    kind: str, fields: Mapping[str, Any], has_namespace: bool, extras: Mapping[str, Any]
-) -> dict[str, Any]:
+def _projected(kind: str, fields: Mapping[str, Any], extras: Mapping[str, Any]) -> dict[str, Any]:
     wire: dict[str, Any] = {"c": 1.0}
     for name, value in fields.items():
-        if name in _FROM_HEADER or (value is None and name not in NULLABLE):
+        if name in _BESIDE or (value is None and name not in NULLABLE):
             continue
         if name in OMITTED_WHEN_EMPTY and not value:
             continue
         if name in OMITTED_DEFAULTS and value == OMITTED_DEFAULTS[name]:
             continue
         wire[SHORT.get(name, name)] = _projected_value(name, value, kind)
-    taken = wire.keys() | ({"t", "ca", "ns"} if has_namespace else {"t", "ca"})
+    taken = wire.keys() | {"t", "ca", "ns"}
     for given in sorted(extras):
         name = _nfc_key(given)
         if name not in taken and SHORT.get(name, name) not in taken:

@@ -713,7 +713,7 @@ def test_the_name_table_is_a_bijection() -> None:
 
 def test_extras_are_written_verbatim_unless_a_field_holds_their_key() -> None:
     """A known long name in an extra is not shortened; one whose wire key a field has is left out."""
-    given = {"owner": {"subject": 1}, "s": "lost", "subject": "lost", "t": "lost", "ca": 1, "type": "lost"}
+    given = {"owner": {"subject": 1}, "s": "lost", "subject": "lost", "t": "lost", "ca": 1, "ns": "deja-loop"}
     made = make_grain("fact", {"subject": "kept"}, namespace=None, created_at=AT, extras=given)
     assert made.extras == {"owner": {"subject": 1}}
     assert made.fields["subject"] == "kept"
@@ -724,6 +724,17 @@ def test_extras_are_written_verbatim_unless_a_field_holds_their_key() -> None:
         "s": "kept",
         "t": "fact",
     }
+
+
+def test_nothing_but_the_argument_sets_a_namespace() -> None:
+    """A namespace among fields or extras would contradict the header, or file a grain where it may not lie."""
+    for told in (None, "mine"):
+        made = make_grain(
+            "fact", {"namespace": "deja-loop"}, namespace=told, created_at=AT, extras={"ns": "deja-loop"}
+        )
+        assert decode(encode(made)).namespace == told
+        by_hand = Grain("fact", AT, told, {"namespace": "x"}, {"ns": "x", "t": "x"}, 0, made.ns_hash)
+        assert decode(encode(by_hand)).namespace == told
 
 
 def test_what_would_not_read_back_stays_under_its_wire_key() -> None:
@@ -953,7 +964,7 @@ def test_both_readers_agree(kind: str, strict: bool, payload: bytes) -> None:
 @given(
     KINDS,
     st.dictionaries(st.sampled_from(sorted(set().union(*names.TYPED.values()))), VALUES, max_size=6),
-    st.dictionaries(WIRE_KEYS, VALUES, max_size=4),
+    st.dictionaries(WIRE_KEYS | st.sampled_from(["t", "ca", "ns", "namespace"]), VALUES, max_size=4),
     st.none() | TEXT,
     st.integers(-(2**63), 2**63 - 1),
 )
