@@ -13,3 +13,45 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 # derandomized: a red run is red again; without deadlines: a busy machine fails nothing
 settings.register_profile("suite", max_examples=60, deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")
+
+
+# --- SVG snapshots ----------------------------------------------------------------------------------
+# pytest-textual-snapshot writes beside the tests and has no option for the folder; these lie under snapshots/<size>/.
+
+import re  # noqa: E402
+from typing import Any  # noqa: E402
+
+import pytest_textual_snapshot  # noqa: E402
+from syrupy.data import SnapshotCollections  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parent.parent
+_FONT_FACES = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+class PlacedSvg(pytest_textual_snapshot.SVGImageExtension):
+    """``test_x[80x24-queue]`` is kept as ``snapshots/80x24/queue.svg``, without the addresses of web fonts."""
+
+    @classmethod
+    def dirname(cls, *, test_location: Any) -> str:
+        return str(_ROOT / "snapshots" / _case(test_location)[0])
+
+    @classmethod
+    def _get_file_basename(cls, *, test_location: Any, index: Any) -> str:
+        return _case(test_location)[1]
+
+    def serialize(self, *args: Any, **kwargs: Any) -> Any:
+        return _FONT_FACES.sub("", super().serialize(*args, **kwargs))
+
+    def discover_snapshots(self, *, test_location: Any) -> SnapshotCollections:
+        # The folder holds text snapshots too; a test of its own finds files that no case asks for.
+        return SnapshotCollections()
+
+
+def _case(test_location: Any) -> tuple[str, str]:
+    found = re.fullmatch(r".*\[(\d+x\d+)-(.+)\]", test_location.testname)
+    if found is None:
+        raise ValueError("an SVG snapshot belongs to a case named <size>-<screen>")
+    return found[1], found[2]
+
+
+pytest_textual_snapshot.SVGImageExtension = PlacedSvg

@@ -33,7 +33,7 @@ def queue_lines(rows: Sequence[QueueRow], now_ms: int, width: int) -> list[str]:
 def detail_lines(detail: Detail, now_ms: int, width: int) -> list[str]:
     """A whole recommendation: identity, summary, where it comes from, then its sections."""
     lines = wrap(shown.identity(detail, width), width)
-    lines += wrap((Span(clean(detail.summary), "strong"),), width, 2)
+    lines += wrap((Span(clean(detail.summary, limit=shown.SUMMARY_LIMIT), "strong"),), width, 2)
     lines += wrap(shown.about(detail, now_ms), width, 2)
     for section in shown.sections(detail, now_ms, width):
         lines += shown.section_lines(section, width)

@@ -57,6 +57,7 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
     "rolled_back": "rolled back",
     "expired": "expired",
 }
+SUMMARY_LIMIT: Final = 400
 _TEXT_HANG: Final = 3
 _SUMMARY_LEAST: Final = 32
 _TARGET_LEAST: Final = 8
@@ -124,8 +125,9 @@ def columns(
     fixed = address + status + 3 + analyzer + 5 + 5 + 2
     widest = max([6, *(cells(target_name(row.target_ref)) for row in rows)])
     most = max(6, min(24, room - fixed - _SUMMARY_LEAST)) if summaries else max(6, room - fixed)
-    # A narrow table with addresses has no room for both, and the summary names the target anyway.
-    target = 0 if addresses and room < 100 else min(widest, most) + 1
+    # A narrow table with one column more has no room for the target, and the summary names it anyway.
+    crowded = room < 100 and (addresses or status > 0)
+    target = 0 if crowded else min(widest, most) + 1
     summary = max(0, room - fixed - target) if summaries else 0
     return Columns(digits, address, analyzer, target, status, summary)
 
@@ -158,7 +160,7 @@ def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
     if layout.status:
         parts.append(pad(line(Span(status_word(row.status), _status_meaning(row.status))), layout.status))
     if layout.summary:
-        parts.append(clip(line(_flags(row), clean(row.summary, limit=400)), layout.summary))
+        parts.append(clip(line(_flags(row), clean(row.summary, limit=SUMMARY_LIMIT)), layout.summary))
     return tuple(span for part in parts for span in part)
 
 

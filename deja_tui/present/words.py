@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from deja_tui.present.line import Line, Span, joined
-from deja_tui.text import clean
+from deja_tui.text import clean, unfenced
 
 SHORT: Final = 8
 # A proposal holds at most 8 KiB, so a value of one is shown whole; evidence is cut, its grain can be opened.
@@ -21,14 +21,13 @@ EVIDENCE_LIMIT: Final = 400
 NAME_LIMIT: Final = 120
 
 _WORD = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
-_FENCES: Final = str.maketrans({"«": "\\xab", "»": "\\xbb"})
 TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
 THREAD_FIELDS: Final = ("session_id", "thread", "thread_id")
 
 
 def fenced(value: object, limit: int = VALUE_LIMIT) -> Span:
     """Text of a tool, a model or a person inside «»; the fence cannot be closed from within."""
-    return Span(f"«{clean(value, limit=limit).translate(_FENCES)}»", "untrusted")
+    return Span(f"«{unfenced(clean(value, limit=limit))}»", "untrusted")
 
 
 def named(value: object, meaning: str = "") -> Span:

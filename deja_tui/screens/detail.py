@@ -37,7 +37,7 @@ def case_of(detail: Detail) -> Case:
 
 def opening(detail: Detail, now_ms: int, room: int) -> list[Line]:
     """The summary in full, and where it comes from."""
-    summary = line(Span(clean(detail.summary), "strong"))
+    summary = line(Span(clean(detail.summary, limit=shown.SUMMARY_LIMIT), "strong"))
     return [*wrap(summary, room, 2), *wrap(shown.about(detail, now_ms), room, 2)]
 
 
@@ -96,7 +96,7 @@ class DetailScreen(ReadingScreen):
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
-            yield Pager(id="text", more="j goes on")
+            yield Pager(id="text", more="j goes on", leads=True)
             yield Pager(id="beside", edge=True)
 
     def load(self) -> None:

@@ -48,7 +48,7 @@ class HelpScreen(ReadingScreen):
         self.about = about
 
     def compose_body(self) -> ComposeResult:
-        yield Pager(id="text")
+        yield Pager(id="text", more="j goes on", leads=True)
 
     def draw(self) -> None:
         self.set_title(line(Span("deja ", "dim"), Span("Help", "strong"), f"  keys of {NAMES[self.about]}"))

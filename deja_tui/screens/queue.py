@@ -258,7 +258,7 @@ class QueueScreen(DejaScreen):
         head = heading(short(row.address), room)
         return [
             head,
-            *wrap(line(Span(clean(row.summary), "strong")), room, 2),
+            *wrap(line(Span(clean(row.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2),
             line(Span("reading …", "dim")),
         ]
 
@@ -274,7 +274,7 @@ class QueueScreen(DejaScreen):
         body = found.recommendation
         lines = [
             heading(f"{short(body.address, digits)}  {shown.status_word(found.status)}", room),
-            *wrap(line(Span(clean(found.summary), "strong")), room, 2),
+            *wrap(line(Span(clean(found.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2),
             *wrap(shown.about(found, self.console_app.now_ms()), room, 2),
             *wrapped(change(found, digits), room, HANG),
         ]

@@ -67,13 +67,15 @@ class Walk:
 
     def counts(self) -> str:
         """``approved 1  rejected 0  skipped 2``."""
-        told = [f"approved {self.count('approved')}", f"rejected {self.count('rejected')}"]
-        told += [
-            f"{shown.status_word(status)} {self.count(status)}"
-            for status in ("applied", "rolled_back")
-            if self.count(status)
-        ]
-        return "  ".join([*told, f"skipped {len(self.skipped)}"])
+        counts = {"approved": self.count("approved"), "rejected": self.count("rejected")}
+        further = {"applied": self.count("applied"), "rolled back": self.count("rolled_back")}
+        if any(further.values()):
+            # The title has no room for zeros then.
+            counts = {name: count for name, count in {**counts, **further}.items() if count}
+            return "  ".join(f"{name} {count}" for name, count in counts.items())
+        return "  ".join(
+            f"{name} {count}" for name, count in {**counts, "skipped": len(self.skipped)}.items()
+        )
 
 
 class WalkerScreen(ReadingScreen):
@@ -105,7 +107,7 @@ class WalkerScreen(ReadingScreen):
     def compose_body(self) -> ComposeResult:
         yield OneLine(id="who")
         with Container(id="body"):
-            yield Pager(id="text", more="j goes on")
+            yield Pager(id="text", more="j goes on", leads=True)
             yield Pager(id="beside", edge=True)
         yield OneLine(id="plan")
         yield Reason(id="reason")
@@ -212,10 +214,10 @@ class WalkerScreen(ReadingScreen):
         if why_not:
             self.say(why_not, "warning")
             return
-        first, total, seen = self.seen()
-        left = None if self.seen_all or decision == "rollback" else unseen(total, seen)
+        change, seen = self.seen()
+        left = None if self.seen_all or decision == "rollback" else unseen(len(change), seen)
         if left:
-            self.pager.scroll_to_line(first + seen)
+            self.pager.scroll_to_line(next(index for index in change if index not in self.pager.shown))
             self.note_seen()
             self.say(f"{left} ({self.console_app.keymap.first('queue.' + decision)})", "warning")
             return
@@ -423,31 +425,34 @@ class WalkerScreen(ReadingScreen):
             destructive=detail is not None and detail.recommendation.destructive,
         )
 
-    def seen(self) -> tuple[int, int, int]:
-        """The first line of the change, how many there are, and how many were on the screen."""
+    def seen(self) -> tuple[range, int]:
+        """The lines of the change in the pager, and how many of them were on the screen."""
         starts, pager = self.pager.starts, self.pager
         if "change" not in starts:
-            return 0, 0, 0
+            return range(0), 0
         first = starts["change"] + 1
         later = [place for place in starts.values() if place >= first]
-        total = (min(later) if later else len(pager.lines)) - first
-        return first, total, max(0, min(total, pager.shown_to - first))
+        change = range(first, min(later) if later else len(pager.lines))
+        return change, sum(1 for index in change if index in pager.shown)
 
     def note_seen(self) -> None:
         """Keep the heading of the change in step with what was on the screen."""
         if self.detail is None or self.state in SCOPE_OF or "change" not in self.pager.starts:
             return
-        first, total, seen = self.seen()
+        change, seen = self.seen()
+        total = len(change)
         self.seen_all = self.seen_all or seen >= total
         title = f"Change, literal, {total if self.seen_all else seen} of {plural(total, 'line')} seen"
-        self.pager.replace_line(first - 1, heading(title, self.main_room))
+        self.pager.replace_line(change.start - 1, heading(title, self.main_room))
 
     def receipt_lines(self, room: int) -> list[Line]:
         if self.receipt is None:
             return []
         lines: list[Line] = []
         if self.detail is not None:
-            lines += wrap(line(Span(clean(self.detail.summary), "strong")), room, 2)
+            lines += wrap(
+                line(Span(clean(self.detail.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2
+            )
         lines.append(heading("Receipt", room))
         lines += wrapped(shown.receipt(self.receipt), room, 9)
         lines.append(heading("Next", room, meaning="dim"))

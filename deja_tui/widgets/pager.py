@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scrolling text made of sections, drawn line by line. It remembers how far down it was shown.
+"""Scrolling text made of sections, drawn line by line. It remembers which of its lines were on the screen.
 
 The last part matters for a review: the change must have been on the screen before it is decided (D16).
 """
@@ -22,27 +22,32 @@ EDGE: Final = "│ "
 class Pager(Widget):
     """Lines with named starts of sections.
 
-    ``more`` stands in the last visible row while lines are below it; ``edge`` draws ``│`` at the left.
+    ``more`` stands in the last visible row while lines are below it; ``edge`` draws ``│`` at the left;
+    ``leads`` puts the terminal's own cursor here, for readers that follow it.
     """
 
     DEFAULT_CSS = """
     Pager { width: 1fr; height: 1fr; }
     """
 
-    def __init__(self, *, id: str | None = None, more: str | None = None, edge: bool = False) -> None:
+    def __init__(
+        self, *, id: str | None = None, more: str | None = None, edge: bool = False, leads: bool = False
+    ) -> None:
         super().__init__(id=id)
+        self.leads = leads
         self.edge = edge
         self.lines: Sequence[Line] = ()
         self.starts: Mapping[str, int] = {}
         self.top = 0
-        self.shown_to = 0
+        self.shown: set[int] = set()
         self.more = more
 
     def show(self, lines: Sequence[Line], starts: Mapping[str, int] | None = None, *, top: int = 0) -> None:
         """Show other lines; ``starts`` maps a section id to the line its rule stands on."""
         changed = lines != self.lines
         self.lines, self.starts = lines, starts or {}
-        self.shown_to = 0 if changed else self.shown_to
+        if changed:
+            self.shown = set()
         self.scroll_to_line(top)
         if changed:
             self.refresh(layout=False)
@@ -77,7 +82,7 @@ class Pager(Widget):
         self.note_shown()
         if moved:
             self.refresh(layout=False)
-        if self.is_attached and self.size.height:
+        if self.leads and self.is_attached and self.size.height:
             self.app.cursor_position = self.content_region.offset + Offset(0, 0)
         return moved
 
@@ -105,7 +110,7 @@ class Pager(Widget):
     def note_shown(self) -> None:
         if self.size.height:
             hidden = 1 if self.more and self.below else 0
-            self.shown_to = max(self.shown_to, min(len(self.lines), self.top + self.size.height - hidden))
+            self.shown.update(range(self.top, min(len(self.lines), self.top + self.size.height - hidden)))
 
     def on_resize(self) -> None:
         self.scroll_to_line(self.top)

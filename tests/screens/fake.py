@@ -12,15 +12,29 @@ from deja_tui.errors import DejaError
 from tests.present import build
 from tests.support import NOW
 
-_TO = {"approve": "approved", "reject": "rejected", "withdraw": "rejected", "apply": "applied", "rollback": "rolled_back"}
-_FROM = {"approve": "pending", "reject": "pending", "withdraw": "approved", "apply": "approved", "rollback": "applied"}
+_TO = {
+    "approve": "approved",
+    "reject": "rejected",
+    "withdraw": "rejected",
+    "apply": "applied",
+    "rollback": "rolled_back",
+}
+_FROM = {
+    "approve": "pending",
+    "reject": "pending",
+    "withdraw": "approved",
+    "apply": "approved",
+    "rollback": "applied",
+}
 
 
 class FakeReviews:
     """Satisfies `console.feed.Reviews`. ``log`` keeps every decision asked for; ``fault`` is raised by the next call."""
 
     def __init__(self, details: Iterable[Detail] | None = None, *, actor: str = "user:local") -> None:
-        found = [build.tool_failure(), build.expired_fact(), build.duplicates()] if details is None else details
+        found = (
+            [build.tool_failure(), build.expired_fact(), build.duplicates()] if details is None else details
+        )
         self.details = {detail.recommendation.address: detail for detail in found}
         self.actor = actor
         self.log: list[tuple[str, str, str]] = []
