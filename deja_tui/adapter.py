@@ -7,7 +7,7 @@ Views that the store answers with SQL stand here under the names that `engine.vi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,9 +17,12 @@ from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 
 
-def build(grain: NewGrain) -> codec.Grain:
-    """The codec's grain of a new one. Raises VAL-E001 and VAL-E002 on fields its type does not allow."""
-    typed, extras = grains.validate(grain.type, grain.fields)
+def build(grain: NewGrain, *, settled: Collection[str] = ()) -> codec.Grain:
+    """The codec's grain of a new one; ``settled`` names fields taken over from a stored grain as they are.
+
+    Raises VAL-E001 and VAL-E002 on fields its type does not allow.
+    """
+    typed, extras = grains.validate(grain.type, grain.fields, settled=settled)
     return codec.make_grain(
         grain.type, typed, namespace=grain.namespace, created_at=grain.created_at, extras=extras
     )

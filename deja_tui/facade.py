@@ -24,6 +24,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.substrate import DEFAULT_NAMESPACE, LOOP_NAMESPACE, NewGrain
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.store import grains
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
 from deja_tui.text import compact_json
@@ -207,12 +208,13 @@ class Memory:
             old = self._there(address)
             merged = {name: value for name, value in old.fields.items() if name != "derived_from"}
             merged["context"] = _without_source(merged.get("context"))
-            merged.update(fields)
+            given = {grains.long_name(old.type, name): value for name, value in fields.items()}
+            merged.update(given)
             if reason is not None:
                 merged["supersede_reason"] = lifecycle.check_reason(reason)
             kept = {name: value for name, value in merged.items() if value is not None}
             kept["derived_from"] = old.address
-            new = build(self._new(old.type, kept, old.namespace))
+            new = build(self._new(old.type, kept, old.namespace), settled=set(old.fields).difference(given))
             return act.supersede(old.address, new).address
 
     def forget(self, address: str, *, because: str) -> None:

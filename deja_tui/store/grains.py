@@ -111,6 +111,12 @@ def validate(
     return typed, extras
 
 
+def long_name(type: str, name: str) -> str:
+    """The field that a caller's ``name`` means for this type: an alias or a wire key becomes its long name."""
+    target = dict(_ALIASES.get(type, ())).get(name)
+    return target if target is not None and name not in TYPED[type] else _name(type, name)
+
+
 def _entered(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields after the text door, under the long names of the type, nulls that mean nothing left out."""
     given: dict[str, Any] = {}

@@ -180,7 +180,7 @@ class Act:
         self._guard(namespace, grain.type)
         blob = encode(grain)
         digest = hashlib.sha256(blob).digest()
-        source = source_of(grain.fields.get("context"))
+        source = source_of(grain.get("context"))
         if source_key is not None and source_key != source:
             raise ValidationError("VAL-E001", "the source key is not the one in the grain's context")
         known = self._known(digest, source, completes=prev is not None)
