@@ -8,12 +8,43 @@ beside the record and marked (vectors: hostile/clock-skew).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from deja_tui.text import compact_json, door
+
 YEAR_2000: Final = 946_684_800_000
 _MS_FROM: Final = 1e11  # a number this large is milliseconds: as seconds it would be past the year 5000
+_FOUND_MAX: Final = 64
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a record happened: epoch ms, and whether the source said so or a neighbour had to lend its time."""
+
+    ms: int
+    known: bool
+    found: str = ""
+    trouble: str = ""
+
+    def clock(self) -> dict[str, str] | None:
+        """What is kept beside a borrowed time: the time as found and what is wrong with it."""
+        if self.known:
+            return None
+        return {"found": self.found, "trouble": self.trouble} if self.found else {"trouble": self.trouble}
+
+
+def moment(value: Any, now_ms: int, neighbour: int) -> Moment:
+    """The time of a record that says ``value``; the ``neighbour``'s when that cannot be used."""
+    at = usable(value, now_ms)
+    if at is not None:
+        return Moment(at, known=True)
+    found = (
+        "" if value is None else door(value if isinstance(value, str) else compact_json(value))[:_FOUND_MAX]
+    )
+    return Moment(neighbour, known=False, found=found, trouble=trouble(value, now_ms))
 
 
 def parse(value: Any) -> int | None:

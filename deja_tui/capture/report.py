@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an import read, stored, left out and lost, in the words of ``samples/expected.json``.
+
+Numbered rules, cited by tests:
+
+* REP-1  The figures of a file are counted from what was read; ``added``, ``skipped`` and ``completed`` are what the
+  memory answered. A call is its call id, a reply its message id, a session its id: what a file holds twice counts once.
+* REP-2  The total of several files counts each id once as well, so it is not the sum of its files.
+* REP-3  Nothing is dropped without a line: a *loss* has file, line number and reason; a kind of record that is left
+  out on purpose is counted in ``left_out``; an oddity that cost nothing is a *note*, once for each file and reason.
+* REP-4  Rows are bounded: beyond `LOSS_ROWS` losses a file only counts on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from deja_tui.capture.items import UNKNOWN_TOOL, CaptureResult
+
+LOSS_ROWS: Final = 200
+NOTE_LINES: Final = 20
+_KINDS_MAX: Final = 100
+_OTHER: Final = "(other)"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that was in the file and is not in the memory. Line 0: the file as a whole."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class _Call:
+    tool: str | None = None
+    answered: bool = False
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """Figures that grow while records are read (REP-1) and can be laid together (REP-2)."""
+
+    records: int = 0
+    bad_lines: int = 0
+    non_object_records: int = 0
+    padding_lines: int = 0
+    user_text_records: int = 0
+    meta_user_records: int = 0
+    sidechain_records: int = 0
+    duplicate_uuids: int = 0
+    records_without_usable_time: int = 0
+    texts_cut: int = 0
+    replies_without_id: int = 0
+    record_types: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
+    sessions: set[str] = field(default_factory=set)
+    replies: set[str] = field(default_factory=set)
+    calls: dict[str, _Call] = field(default_factory=dict)
+
+    def call(self, call_id: str, tool: str) -> bool:
+        """Count a call; whether its id is new."""
+        known = self.calls.setdefault(call_id, _Call())
+        if known.tool is not None:
+            return False
+        known.tool = tool
+        return True
+
+    def result(self, call_id: str, *, failed: bool) -> bool:
+        """Count a result; whether it is the first for its call. Only the first says whether the call failed."""
+        known = self.calls.setdefault(call_id, _Call())
+        if known.answered:
+            return False
+        known.answered, known.failed = True, failed
+        return True
+
+    def tool_of(self, call_id: str) -> str | None:
+        """The tool of a call read so far."""
+        known = self.calls.get(call_id)
+        return known.tool if known else None
+
+    def add(self, other: Tally) -> None:
+        """Lay the figures of another file on these (REP-2)."""
+        for name in _SUMMED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("record_types", "left_out", "redacted"):
+            getattr(self, name).update(getattr(other, name))
+        self.sessions |= other.sessions
+        self.replies |= other.replies
+        for call_id, call in other.calls.items():
+            if call.tool is not None:
+                self.call(call_id, call.tool)
+            if call.answered:
+                self.result(call_id, failed=call.failed)
+
+    def figures(self) -> dict[str, Any]:
+        """The key names of ``samples/expected.json``, and ours beside them."""
+        calls = [call for call in self.calls.values() if call.tool is not None]
+        results = [call for call in self.calls.values() if call.answered]
+        errors = [call.tool or UNKNOWN_TOOL for call in results if call.failed]
+        return {
+            "records": self.records,
+            "bad_lines": self.bad_lines,
+            "non_object_records": self.non_object_records,
+            "padding_lines": self.padding_lines,
+            "record_types": _ranked(self.record_types),
+            "sessions": len(self.sessions),
+            "user_text_records": self.user_text_records,
+            "meta_user_records": self.meta_user_records,
+            "assistant_messages": len(self.replies) + self.replies_without_id,
+            "tool_calls": len(calls),
+            "tool_results": len(results),
+            "tool_errors": len(errors),
+            "errors_by_tool": _ranked(Counter(errors)),
+            "calls_without_result": sum(not call.answered for call in calls),
+            "results_without_call": sum(call.tool is None for call in results),
+            "sidechain_records": self.sidechain_records,
+            "duplicate_uuids": self.duplicate_uuids,
+            "records_without_usable_time": self.records_without_usable_time,
+            "calls_by_tool": _ranked(Counter(call.tool or "" for call in calls)),
+            "texts_cut": self.texts_cut,
+            "left_out": _ranked(self.left_out),
+            "redacted": self.redacted.total(),
+            "redacted_by_kind": _ranked(self.redacted),
+        }
+
+
+_SUMMED: Final = (
+    "records",
+    "bad_lines",
+    "non_object_records",
+    "padding_lines",
+    "user_text_records",
+    "meta_user_records",
+    "sidechain_records",
+    "duplicate_uuids",
+    "records_without_usable_time",
+    "texts_cut",
+    "replies_without_id",
+)
+
+
+def _ranked(counts: Counter[str]) -> dict[str, int]:
+    """Most frequent first, then by name; beyond a bound the rest is one row."""
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    shown = dict(rows[:_KINDS_MAX])
+    rest = sum(count for _, count in rows[_KINDS_MAX:])
+    return {**shown, _OTHER: rest} if rest else shown
+
+
+@dataclass(slots=True)
+class FileReport:
+    """One file of an import. Grows while the file is read; `close` frees what only counting needed."""
+
+    file: str
+    tally: Tally = field(default_factory=Tally)
+    losses: list[Loss] = field(default_factory=list)
+    loss_total: int = 0
+    added: int = 0
+    skipped: int = 0
+    completed: int = 0
+    complete: bool = False
+    _notes: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    _figures: Mapping[str, Any] | None = None
+
+    def lose(self, line: int, reason: str) -> None:
+        """Say that something of this line is not in the memory (REP-3)."""
+        self.loss_total += 1
+        if len(self.losses) < LOSS_ROWS:
+            self.losses.append(Loss(self.file, line, reason))
+
+    def note(self, line: int, reason: str) -> None:
+        """Say that something about this line is odd though nothing was lost (REP-3)."""
+        count, lines = self._notes.get(reason, (0, []))
+        if len(lines) < NOTE_LINES:
+            lines.append(line)
+        self._notes[reason] = (count + 1, lines)
+
+    def stored(self, result: CaptureResult) -> None:
+        """Add what the memory did with items of this file."""
+        self.added += result.added
+        self.skipped += result.skipped
+        self.completed += result.completed
+
+    def close(self) -> None:
+        """Keep the figures, free the ids."""
+        self._figures = self.figures
+        self.tally = Tally()
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """The figures of this file (REP-1)."""
+        return self._figures if self._figures is not None else self.tally.figures()
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        """One row for each kind of oddity: file, reason, how often, and the first lines."""
+        return [
+            {"file": self.file, "reason": reason, "count": count, "lines": lines}
+            for reason, (count, lines) in self._notes.items()
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            **self.figures,
+            "added": self.added,
+            "skipped": self.skipped,
+            "completed": self.completed,
+            "complete": self.complete,
+            "loss_total": self.loss_total,
+        }
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """A whole import: its files, and the total that counts each id once (REP-2)."""
+
+    source: str
+    dry_run: bool = False
+    files: list[FileReport] = field(default_factory=list)
+    total: Tally = field(default_factory=Tally)
+
+    def take(self, file: FileReport) -> None:
+        """Add a file that was read to its end, or as far as it could be."""
+        self.total.add(file.tally)
+        file.close()
+        self.files.append(file)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures of all files together (REP-2)."""
+        return self.total.figures()
+
+    @property
+    def added(self) -> int:
+        return sum(file.added for file in self.files)
+
+    @property
+    def skipped(self) -> int:
+        return sum(file.skipped for file in self.files)
+
+    @property
+    def completed(self) -> int:
+        return sum(file.completed for file in self.files)
+
+    @property
+    def losses(self) -> list[Loss]:
+        """The loss rows of all files, in their order; `loss_total` counts those beyond the bound too (REP-4)."""
+        return [loss for file in self.files for loss in file.losses]
+
+    @property
+    def loss_total(self) -> int:
+        return sum(file.loss_total for file in self.files)
+
+    @property
+    def notes(self) -> list[dict[str, Any]]:
+        return [note for file in self.files for note in file.notes]
+
+    def to_json(self) -> dict[str, Any]:
+        """Append-only shape: the figures at the top are the total, each file has its own below ``files``."""
+        return {
+            "source": self.source,
+            "dry_run": self.dry_run,
+            **self.figures,
+            "added": self.added,
+            "skipped": self.skipped,
+            "completed": self.completed,
+            "loss_total": self.loss_total,
+            "loss": [{"file": row.file, "line": row.line, "reason": row.reason} for row in self.losses],
+            "notes": self.notes,
+            "files": [file.to_json() for file in self.files],
+        }
