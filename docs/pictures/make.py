@@ -18,6 +18,7 @@ from deja_tui.console.actions import Rights
 from deja_tui.console.keymap import load
 from deja_tui.facade import Memory
 from deja_tui.screens.app import DejaApp
+from deja_tui.screens.base import Ticks
 
 NOW: Final = 1_772_442_000_000
 SIZE: Final = (120, 32)
@@ -53,6 +54,8 @@ async def picture(memory: Memory, keys: list[str]) -> str:
         keymap=load(),
         now_ms=lambda: NOW,
         at=None,
+        # keys are pressed by a script: none of them came before its paint
+        ticks=Ticks(now=lambda: 0.0, arrived=lambda event: 1.0),
     )
     async with app.run_test(size=SIZE) as pilot:
         await settle(app, pilot)

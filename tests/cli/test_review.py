@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja review``: one recommendation, one typed reason, one receipt, in lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deja_tui import Memory
+from tests.cli.conftest import Deja, Done
+
+Review = Callable[..., Done]
+
+
+@pytest.fixture
+def review(deja: Deja, demo: Path, monkeypatch: pytest.MonkeyPatch) -> Review:
+    """Run the walker on the demo with the given typed lines."""
+
+    def call(*typed: str, flags: tuple[str, ...] = ()) -> Done:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(line + "\n" for line in typed)))
+        return deja("review", "--db", demo, "--actor", "user:ana", *flags)
+
+    return call
+
+
+def statuses(path: Path) -> dict[str, int]:
+    with Memory.open(path, read_only=True) as memory:
+        rows = memory.loop.queue(None)
+    return {status: sum(row.status == status for row in rows) for status in {row.status for row in rows}}
+
+
+def test_approve_and_apply_with_two_reasons(review: Review, demo: Path) -> None:
+    """Receipts with audit addresses; the summary counts what was done."""
+    done = review("a", "seen in three sessions", "p", "the dry run adds one fact", "q")
+    assert done.code == 0
+    assert "APPROVED" in done.out
+    assert "APPLIED" in done.out
+    assert done.out.count("chain    verified") == 2
+    assert "approved 1  rejected 0  applied 1" in done.out
+    assert statuses(demo)["applied"] == 2
+
+
+def test_reasons_are_refused_by_one_rule(review: Review, demo: Path) -> None:
+    """Blank, over-long and repeated reasons record nothing (D16)."""
+    done = review("x", "   ", "x", "y" * 501, "x", "an outage", "x", "An  outage".replace("  ", " "), "q")
+    assert "a reason is needed" in done.out
+    assert "at most 500 characters" in done.out
+    assert "already given in this sitting" in done.out
+    assert statuses(demo)["rejected"] == 2
+
+
+def test_leaving_at_any_moment_decides_nothing_more(review: Review, demo: Path) -> None:
+    """End of input in the middle of a reason, `q` at a choice, an unknown letter."""
+    before = statuses(demo)
+    for typed in ((), ("q",), ("a",), ("z", "q"), ("s", "s", "a")):
+        done = review(*typed)
+        assert done.code == 0
+        assert "Sitting ended" in done.out
+    assert statuses(demo) == before
+
+
+def test_skipping_walks_the_whole_queue_once(review: Review, demo: Path) -> None:
+    """Every pending one is shown, none is decided."""
+    before = statuses(demo)
+    done = review(*["s"] * 20)
+    assert done.out.count("-- Change, literal") == before["pending"]
+    assert f"skipped {before['pending']}" in done.out
+    assert statuses(demo) == before
+
+
+def test_a_decision_of_somebody_else_meanwhile_is_said(
+    deja: Deja, demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loser of a race is told who decided, and the walk goes on."""
+    with Memory.open(demo, actor="user:bob") as other:
+        first = other.loop.queue()[0].address
+
+        class Typed(io.StringIO):
+            def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
+                line = super().readline()
+                if line == "a\n":
+                    other.loop.reject(first, because="bob was faster")
+                return line
+
+        monkeypatch.setattr("sys.stdin", Typed("a\nlooks right\nq\n"))
+        done = deja("review", "--db", demo, "--actor", "user:ana")
+    assert "LOP-E020" in done.out
+    assert "user:bob" in done.out
+    assert "2 of" in done.out
+
+
+def test_an_empty_queue_says_so(deja: Deja, tmp_path: Path) -> None:
+    """And names what fills it."""
+    path = tmp_path / "a.deja"
+    deja("init", "--db", path)
+    done = deja("review", "--db", path)
+    assert (done.code, done.out) == (0, "Nothing to review.\nnext: deja loop run\n")
