@@ -175,7 +175,7 @@ class Connections:
         db = apsw.Connection(self.place.path, flags=flags)
         set_busy(db, self.busy_ms)
         set_distrust(db)
-        set_cache(db, 16)
+        set_cache(db, 48)
         set_memory_temp(db)
         set_query_only(db)
         return db
@@ -210,7 +210,7 @@ class Connections:
         set_durability(db, self.durability)
         set_secure_delete(db)
         set_small_log(db)
-        set_cache(db, 64)
+        set_cache(db, 48)
         set_memory_temp(db)
         return db
 

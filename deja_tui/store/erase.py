@@ -63,8 +63,6 @@ def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str]:
     for term in {term for term in terms if term is not None}:
         if not _used(db, term, ns):
             db.execute("DELETE FROM term WHERE id = ?", (term,))
-    if scalar(db, "SELECT 1 FROM grain WHERE ns = ? LIMIT 1", (ns,)) is None:
-        db.execute("DELETE FROM space WHERE id = ?", (ns,))
     return words
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import islice
 from typing import Any, Final
 
 import apsw
@@ -19,12 +18,11 @@ from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import AmbiguousError, unknown
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, key_of, link_key, parents_of
-from deja_tui.store.rows import COLUMNS, stored
-from deja_tui.store.sql import rows, scalar
-from deja_tui.store.terms import find_space, find_term, space_filter
+from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
+from deja_tui.store.sql import listed, rows, scalar
+from deja_tui.store.terms import find_space, space_filter
 from deja_tui.text import door, fold, nfc
 
-_NEWEST: Final = "ORDER BY g.at DESC, g.hlc DESC, g.hash DESC"
 _FEW: Final = 64
 _SHOWN_MATCHES: Final = 20
 _PAGE: Final = 256
@@ -82,6 +80,24 @@ def resolve(db: apsw.Connection, prefix: str, type_: str | None, namespace: str 
 
 # --- by key, newest first ---------------------------------------------------------------------------
 
+_SPACE: Final = "(SELECT id FROM space WHERE h = ? AND name = ?)"
+_TERM: Final = "(SELECT id FROM term WHERE h = ? AND s = ?)"
+_BY_SUBJECT: Final = (
+    f"SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_subj"
+    f" WHERE g.dead = 0 AND g.s IS NOT NULL AND g.ns = {_SPACE} AND g.s = {_TERM}"
+)
+_KEY: Final = (
+    "SELECT g.at, g.hlc, g.hash, g.id FROM grain g INDEXED BY g_fact"
+    f" WHERE g.dead = 0 AND g.r IS NOT NULL AND g.ns = {_SPACE} AND g.s = {_TERM} AND g.r = {_TERM}"
+)
+_THESE: Final = (
+    f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value WHERE g.dead = 0"
+)
+_BY_TYPE: Final = f"SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_type WHERE g.type = ? AND g.dead = 0 AND g.ns = {_SPACE}"
+_NEWEST: Final = " ORDER BY g.at DESC, g.hlc DESC"
+
+Row = tuple[Any, ...]
+
 
 def recall(
     db: apsw.Connection,
@@ -93,66 +109,92 @@ def recall(
     k: int,
 ) -> list[StoredGrain]:
     """The ``k`` newest live grains that fit, newest first."""
-    space = find_space(db, asked(namespace))
-    if space is None or k <= 0 or (type_ is not None and type_ not in TYPES):
+    if k <= 0 or (type_ is not None and type_ not in TYPES):
         return []
     exact = {
         name: asked(value)
         for name, value in (("subject", subject), ("relation", relation), ("object", object_))
         if value is not None
     }
-    grains = (stored(row) for row in _candidates(db, space, exact, None if type_ is None else TYPES[type_]))
-    fitting = (grain for grain in grains if all(grain.fields.get(n) == v for n, v in exact.items()))
-    return list(islice(fitting, k))
+    wanted = list(exact.items())
+    found: list[StoredGrain] = []
+    for row in _candidates(db, asked(namespace), exact, None if type_ is None else TYPES[type_]):
+        grain = stored(row)
+        fields = grain.fields
+        for name, value in wanted:
+            if fields.get(name) != value:
+                break
+        else:
+            found.append(grain)
+            if len(found) == k:
+                break
+    return found
 
 
 def _candidates(
-    db: apsw.Connection, space: int, exact: dict[str, str], kind: int | None
-) -> Iterator[tuple[Any, ...]]:
+    db: apsw.Connection, namespace: str, exact: dict[str, str], kind: int | None
+) -> Iterator[Row]:
     """Live rows of a namespace whose keys fit, newest first, from the index that reaches the fewest others."""
-    terms = {name: find_term(db, fold(exact[name])) for name in ("subject", "relation") if name in exact}
-    if None in terms.values():
+    here = (key_of(namespace), namespace)
+    relation = _term(exact["relation"]) if "relation" in exact else None
+    of_type, number = ("", ()) if kind is None else (" AND g.type = ?", (kind,))
+    if "subject" not in exact:
+        if relation is None:
+            return _by_type(db, here, "", (), TYPES.values() if kind is None else [kind])
+        return _by_type(db, here, f" AND g.r = {_TERM}", relation, [kind or TYPES["fact"]])
+    subject = _term(exact["subject"])
+    if relation is None:
+        return _untied(rows(db, f"{_BY_SUBJECT}{of_type}{_NEWEST}", (*here, *subject, *number)))
+    if "object" in exact:
+        key = rows(db, f"{_KEY} AND g.k = ?", (*here, *subject, *relation, key_of(fold(exact["object"]))))
+        return _sorted(db, list(key), kind)
+    few = list(rows(db, f"{_KEY} LIMIT {_FEW + 1}", (*here, *subject, *relation)))
+    if len(few) <= _FEW:
+        return _sorted(db, few, kind)
+    # A key that many facts share: walking its subject, newest first, meets the first ones soon.
+    walk = f"{_BY_SUBJECT} AND g.r = {_TERM}{of_type}{_NEWEST}"
+    return _untied(rows(db, walk, (*here, *subject, *relation, *number)))
+
+
+def _term(text: str) -> tuple[int, str]:
+    folded = fold(text)
+    return key_of(folded), folded
+
+
+def _sorted(db: apsw.Connection, found: list[Row], kind: int | None) -> Iterator[Row]:
+    """The rows of these (created_at, hlc, address, position), newest first."""
+    if kind not in (None, TYPES["fact"]):
         return iter(())
-    where = "g.dead = 0 AND g.ns = :ns"
-    values: dict[str, Any] = {
-        "ns": space,
-        "s": terms.get("subject"),
-        "r": terms.get("relation"),
-        "type": kind,
-    }
-    if "subject" in terms:
-        where += " AND g.s IS NOT NULL AND g.s = :s"
-    if "relation" in terms:
-        where += " AND g.r IS NOT NULL AND g.r = :r"
-    if "relation" in terms and "object" in exact:
-        where += " AND g.k = :k"
-        values["k"] = key_of(fold(exact["object"]))
-    if "subject" not in terms:
-        kinds = TYPES.values() if kind is None and "relation" not in terms else [kind or TYPES["fact"]]
-        return _by_type(db, where, values, kinds)
-    index = "g_fact" if "relation" in terms and ("k" in values or _is_rare(db, where, values)) else "g_subj"
-    if kind is not None:
-        where += " AND g.type = :type"
-    return rows(db, f"SELECT {COLUMNS} FROM grain g INDEXED BY {index} WHERE {where} {_NEWEST}", values)
+    return rows(db, _THESE, (listed(row[3] for row in sorted(found, reverse=True)),))
 
 
-def _is_rare(db: apsw.Connection, where: str, values: dict[str, Any]) -> bool:
-    """Whether a key holds so few facts that sorting them is cheaper than walking its subject, newest first."""
-    some = f"SELECT 1 FROM grain g INDEXED BY g_fact WHERE {where} LIMIT {_FEW + 1}"
-    return int(scalar(db, f"SELECT count(*) FROM ({some})", values)) <= _FEW
+def _untied(found: Iterator[Row]) -> Iterator[Row]:
+    """``found``, ordered by (created_at, hlc) falling, with ties in falling order of address (D3).
+
+    Two local arrivals never have one HLC, so there is nearly never a tie to hold back for, and sorting in SQL would
+    read every row of it first.
+    """
+    tied: list[Row] = []
+    for row in found:
+        if tied and tied[-1][3] != row[3]:
+            yield from tied if len(tied) == 1 else sorted(tied, key=_order, reverse=True)
+            tied.clear()
+        tied.append(row)
+    yield from sorted(tied, key=_order, reverse=True)
 
 
-def _by_type(
-    db: apsw.Connection, where: str, values: dict[str, Any], kinds: Iterable[int]
-) -> Iterator[tuple[Any, ...]]:
-    sql = f"SELECT {COLUMNS} FROM grain g INDEXED BY g_type WHERE g.type = :type AND {where} {_NEWEST}"
-    each = [rows(db, sql, {**values, "type": number}) for number in kinds]
-    return merge(*each, key=lambda row: (row[2], row[3], row[6]), reverse=True)
+def _order(row: Row) -> tuple[int, int, bytes]:
+    return row[2], row[3], row[6]
+
+
+def _by_type(db: apsw.Connection, here: Row, where: str, values: Row, kinds: Iterable[int]) -> Iterator[Row]:
+    each = [_untied(rows(db, f"{_BY_TYPE}{where}{_NEWEST}", (kind, *here, *values))) for kind in kinds]
+    return each[0] if len(each) == 1 else merge(*each, key=_order, reverse=True)
 
 
 # --- along chains -----------------------------------------------------------------------------------
 
-_HEAD: Final = """
+_UP: Final = """
 WITH RECURSIVE up(i) AS (
   SELECT id FROM grain WHERE hash = ?
   UNION
@@ -180,8 +222,8 @@ def history(db: apsw.Connection, address: str) -> list[StoredGrain]:
     """The chain of ``address``, newest first: up to what took its place last, then down to what each one replaced."""
     if not is_address(address):
         return []
-    up = db.execute(_HEAD, (bytes.fromhex(address),)).fetchall()
-    return [stored(row) for row in db.execute(_CHAIN, up[-1])] if up else []
+    up = list(rows(db, _UP, (bytes.fromhex(address),)))  # UNION ends a ring of marks where it would repeat
+    return [stored(row) for row in rows(db, _CHAIN, up[-1])] if up else []
 
 
 def children(db: apsw.Connection, address: str) -> list[StoredGrain]:
@@ -208,10 +250,11 @@ def scan(
         return
     where = space_filter(db, None if namespaces is None else [asked(name) for name in namespaces])
     ids = _arrivals(db, kind, where, after)
-    sql = f"SELECT {COLUMNS} FROM grain g WHERE g.id = ?" + (" AND g.dead = 0" if live_only else "")
+    sql = f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
+    if live_only:
+        sql += " WHERE g.dead = 0"
     for start in range(0, len(ids), _PAGE):
-        page = [(gid,) for gid in ids[start : start + _PAGE]]
-        yield from [stored(row) for row in db.executemany(sql, page)]
+        yield from [stored(row) for row in rows(db, sql, (listed(ids[start : start + _PAGE]),))]
 
 
 def _arrivals(db: apsw.Connection, kind: int, where: str, after: int) -> array[int]:
@@ -219,4 +262,4 @@ def _arrivals(db: apsw.Connection, kind: int, where: str, after: int) -> array[i
     last = scalar(db, "SELECT max(id) FROM grain") or 0
     by = "NOT INDEXED" if last - after <= _NEAR else "INDEXED BY g_type"
     sql = f"SELECT id FROM grain {by} WHERE type = ? AND id > ? AND {where} ORDER BY id"
-    return array("q", (row[0] for row in db.execute(sql, (kind, after))))
+    return array("q", (row[0] for row in rows(db, sql, (kind, after))))

@@ -41,26 +41,21 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
         ``unindexed`` (grains whose text a search reads from the table); ``file_bytes``, ``log_bytes``.
     """
     counters = dict(rows(db, "SELECT name, value FROM counter"))
-    kinds = list(
-        rows(db, "SELECT type, ns, count(*), max(at) FROM grain INDEXED BY g_type GROUP BY type, ns")
-    )
-    names = dict(rows(db, "SELECT id, name FROM space"))
-    by_type: dict[str, int] = {}
-    spaces: dict[str, int] = {}
-    for kind, space, count, _ in kinds:
-        by_type[TYPE_NAMES[kind]] = by_type.get(TYPE_NAMES[kind], 0) + count
-        spaces[names[space]] = spaces.get(names[space], 0) + count
-    grains = sum(by_type.values())
-    dead = scalar(db, "SELECT count(*) FROM grain INDEXED BY g_dead WHERE dead = 1")
+    each = "SELECT count(*), max(at) FROM grain INDEXED BY g_type WHERE type = ?"
+    kinds = {name: next(rows(db, each, (number,))) for number, name in TYPE_NAMES.items()}
+    grains = sum(count for count, _ in kinds.values())
+    spaces = {
+        name: counters.get(f"held:{space}", 0) for space, name in rows(db, "SELECT id, name FROM space")
+    }
     return {
         "grains": grains,
-        "live": grains - dead,
+        "live": grains - scalar(db, "SELECT count(*) FROM grain INDEXED BY g_dead WHERE dead = 1"),
         "forgotten": scalar(db, "SELECT count(*) FROM tombstone"),
-        "operations": counters.get("op", 0),
-        "by_type": dict(sorted(by_type.items())),
+        "operations": scalar(db, "SELECT max(seq) FROM op") or 0,
+        "by_type": {name: count for name, (count, _) in sorted(kinds.items()) if count},
         "namespaces": dict(sorted(spaces.items())),
         "last_seq": counters.get("seq", 0),
-        "last_created_at": max((newest for *_, newest in kinds), default=None),
+        "last_created_at": max((newest for _, newest in kinds.values() if newest is not None), default=None),
         "unindexed": counters.get("seq", 0) - counters.get("indexed", 0),
         "file_bytes": _size(path),
         "log_bytes": _size(path + "-wal"),

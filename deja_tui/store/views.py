@@ -17,8 +17,8 @@ from deja_tui.store import schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, link_key
 from deja_tui.store.read import asked
-from deja_tui.store.rows import COLUMNS, stored
-from deja_tui.store.sql import rows, rows_for_each
+from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
+from deja_tui.store.sql import listed, rows
 from deja_tui.store.terms import find_space, find_term, space_filter
 from deja_tui.text import fold
 
@@ -81,10 +81,8 @@ def tool_failures(
         calls[tool] += count
         if signature is not None:
             members.setdefault((tool, signature), {})[space] = count
-    text = _texts(db, "SELECT id, s FROM term WHERE id = ?", {i for pair in members for i in pair})
-    names = _texts(
-        db, "SELECT id, name FROM space WHERE id = ?", {i for found in members.values() for i in found}
-    )
+    text = _texts(db, "SELECT id, s FROM term", {i for pair in members for i in pair})
+    names = _texts(db, "SELECT id, name FROM space", {i for spread in members.values() for i in spread})
     found = [
         FailureCluster(
             text[tool],
@@ -130,20 +128,21 @@ def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> li
     """
     alike = _alike_spaces(db)
     ns = f"CASE ns {' '.join(f'WHEN {a} THEN {b}' for a, b in alike.items())} ELSE ns END" if alike else "ns"
+    where = f"{schema.LIVE_FACT} AND {_in(db, namespaces)}"
     keys = (
-        f"SELECT {ns} AS n, s, r, k, count(*) FROM grain INDEXED BY g_fact"
-        f" WHERE {schema.LIVE_FACT} AND {_in(db, namespaces)} GROUP BY n, s, r, k HAVING count(*) > 1"
+        f"SELECT min(id), max(id), count(*), {ns}, s, r, k FROM grain INDEXED BY g_fact WHERE {where}"
+        f" GROUP BY {ns}, s, r, k HAVING count(*) > 1"
     )
-    found = list(rows(db, keys))
-    spaces = {n: sorted([n, *(a for a, b in alike.items() if b == n)]) for n, *_ in found}
-    members = (
-        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_fact"
-        f" WHERE g.r IS NOT NULL AND g.dead = 0 AND g.ns = ? AND g.s = ? AND g.r = ? AND g.k = ? AND {_in(db, namespaces)}"
-    )
-    groups = [
-        _grains(rows_for_each(db, members, [(n, s, r, k) for n in spaces[space]]))
-        for space, s, r, k, _ in found
+    more = f"SELECT id FROM grain INDEXED BY g_fact WHERE {where} AND {ns} = ? AND s = ? AND r = ? AND k = ?"
+    ids = [
+        (first, last) if count == 2 else [row[0] for row in rows(db, more, key)]
+        for first, last, count, *key in rows(db, keys)
     ]
+    sql = f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
+    members = {
+        grain.seq: grain for grain in _grains(rows(db, sql, (listed(i for group in ids for i in group),)))
+    }
+    groups = [[members[i] for i in group] for group in ids]
     for group in groups:
         group.sort(key=lambda grain: (grain.created_at, grain.address))
     return sorted(groups, key=lambda group: _fact_text(group[0]))
@@ -204,5 +203,5 @@ def _grains(found: Iterable[tuple[Any, ...]]) -> list[StoredGrain]:
     return [stored(row) for row in found]
 
 
-def _texts(db: apsw.Connection, sql: str, ids: set[int]) -> dict[int, str]:
-    return dict(rows_for_each(db, sql, [(i,) for i in ids]))
+def _texts(db: apsw.Connection, table: str, ids: set[int]) -> dict[int, str]:
+    return dict(rows(db, f"{table} WHERE id IN (SELECT value FROM json_each(?))", (listed(ids),)))

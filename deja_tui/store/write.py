@@ -57,6 +57,7 @@ class _Target:
     digest: bytes
     dead: bool
     type: int
+    space: int
     namespace: str
 
 
@@ -79,9 +80,9 @@ class Transaction:
         """The number this act will have when it is kept."""
         return self._before.get("acts", 0) + 1
 
-    def take(self, name: str) -> int:
+    def take(self, name: str, step: int = 1) -> int:
         """The next value of a counter."""
-        self.counters[name] = value = self.counters.get(name, 0) + 1
+        self.counters[name] = value = self.counters.get(name, 0) + step
         return value
 
     def tick(self) -> int:
@@ -95,12 +96,11 @@ class Transaction:
 
     def log(self, kind: int, gid: int, hlc: int, origin: int = oplog.LOCAL) -> int:
         """Append one op row; its ``seq``."""
-        seq = self.take("op")
         self.db.execute(
-            "INSERT INTO op(seq, hlc, kind, origin, gid, act) VALUES(?, ?, ?, ?, ?, ?)",
-            (seq, hlc, kind, origin, gid, self.act),
+            "INSERT INTO op(hlc, kind, origin, gid, act) VALUES(?, ?, ?, ?, ?)",
+            (hlc, kind, origin, gid, self.act),
         )
-        return seq
+        return self.db.last_insert_rowid()
 
     def mark(self, kind: str, gid: int, by: int | None, named: int) -> None:
         """One mark with its op row; ``named`` is the grain the op row names (INV-OPLOG-4)."""
@@ -233,6 +233,8 @@ class Act:
         tx, db, terms = self._tx, self._tx.db, self._tx.terms
         keys = keys_of(grain)
         gid = tx.take("seq")
+        space = terms.space(db, namespace)
+        tx.take(f"held:{space}")
         came = oplog.IMPORTED if origin == "imported" else oplog.LOCAL
         if hlc is None:
             hlc = tx.tick()
@@ -245,7 +247,7 @@ class Act:
                 TYPES[grain.type],
                 grain.created_at,
                 hlc,
-                terms.space(db, namespace),
+                space,
                 came,
                 terms.term(db, keys.subject),
                 terms.term(db, keys.relation),
@@ -320,6 +322,8 @@ class Act:
         hlc = self._tx.tick()
         words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
         self._tx.log(oplog.FORGET, target.gid, hlc)
+        if self._tx.take(f"held:{target.space}", -1) == 0:
+            self._tx.db.execute("DELETE FROM space WHERE id = ?", (target.space,))
         self._tx.erased = words if self._tx.erased is None else self._tx.erased | words
         self._tx.terms.at(self._tx.take("epoch"))
 
@@ -332,11 +336,11 @@ class Act:
         if is_address(address):
             for row in rows(
                 self._tx.db,
-                "SELECT g.id, g.hash, g.dead, g.type, n.name FROM grain g JOIN space n ON n.id = g.ns"
+                "SELECT g.id, g.hash, g.dead, g.type, g.ns, n.name FROM grain g JOIN space n ON n.id = g.ns"
                 " WHERE g.hash = ?",
                 (bytes.fromhex(address),),
             ):
-                return _Target(row[0], row[1], bool(row[2]), row[3], row[4])
+                return _Target(row[0], row[1], bool(row[2]), *row[3:])
         raise unknown(address)
 
     def set_setting(self, key: str, value: Any, *, source: str = "local") -> None:
