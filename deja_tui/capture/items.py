@@ -92,7 +92,9 @@ def _has_result(fields: Mapping[str, Any]) -> bool:
 
 
 class CaptureResult(Protocol):
-    """What a memory did with items: stored anew, left as they were, superseded by their other half."""
+    """What a memory did with items: stored anew, left as they were, superseded by their other half, refused because
+    they were forgotten there (D31).
+    """
 
     @property
     def added(self) -> int: ...
@@ -100,6 +102,8 @@ class CaptureResult(Protocol):
     def skipped(self) -> int: ...
     @property
     def completed(self) -> int: ...
+    @property
+    def forgotten(self) -> int: ...
 
 
 class CaptureSink(Protocol):

@@ -24,6 +24,7 @@ DEPTH_LIMIT: Final = 100
 
 Kind = Literal["value", "padding", "bad", "torn"]
 
+_JSON: Final = json.JSONDecoder(parse_constant=str)  # NaN is no JSON, but no reason to lose a record either
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -79,7 +80,7 @@ def _line(number: int, raw: bytes) -> Line | None:
     if not body:
         return Line(number, "padding", len(raw)) if b"\x00" in raw else None
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=str)
+        value = _JSON.decode(body.decode("utf-8"))
     except UnicodeDecodeError:
         reason = "not UTF-8"
     except RecursionError:

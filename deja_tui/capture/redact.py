@@ -122,6 +122,7 @@ _WEAK_NEEDLES: Final = ("_KEY", "_PASS", "_PAT", "_AUTH", "_CREDS", "_SALT", "_D
 
 # One pattern decides about a short text faster than many searches; for a long one it is the other way round.
 _SHORT: Final = 1_000
+_LEAST: Final = 8  # a name, a sign and a value of four characters
 _HINT: Final = re.compile(
     "|".join(
         sorted(
@@ -155,6 +156,8 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
 
 def redact_text(text: str, found: Counter[str]) -> str:
     """``text`` without obvious secrets; what was taken out is added to ``found``."""
+    if len(text) < _LEAST:
+        return text
     lowered = _lower(text)
     if len(text) < _SHORT and _HINT.search(lowered) is None:
         return text

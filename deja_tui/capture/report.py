@@ -3,8 +3,8 @@
 
 Numbered rules, cited by tests:
 
-* REP-1  The figures of a file are counted from what was read; ``added``, ``skipped`` and ``completed`` are what the
-  memory answered. A call is its call id, a reply its message id, a session its id: what a file holds twice counts once.
+* REP-1  The figures of a file are counted from what was read; ``added``, ``skipped``, ``completed`` and ``forgotten``
+  are what the memory answered. A call is its call id, a reply its message id, a session its id: what a file holds twice counts once.
 * REP-2  The total of several files counts each id once as well, so it is not the sum of its files.
 * REP-3  Nothing is dropped without a line: a *loss* has file, line number and reason; a kind of record that is left
   out on purpose is counted in ``left_out``; an oddity that cost nothing is a *note*, once for each file and reason.
@@ -165,6 +165,7 @@ class FileReport:
     added: int = 0
     skipped: int = 0
     completed: int = 0
+    forgotten: int = 0
     complete: bool = False
     _notes: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
     _figures: Mapping[str, Any] | None = None
@@ -187,6 +188,7 @@ class FileReport:
         self.added += result.added
         self.skipped += result.skipped
         self.completed += result.completed
+        self.forgotten += result.forgotten
 
     def close(self) -> None:
         """Keep the figures, free the ids."""
@@ -213,6 +215,7 @@ class FileReport:
             "added": self.added,
             "skipped": self.skipped,
             "completed": self.completed,
+            "forgotten": self.forgotten,
             "complete": self.complete,
             "loss_total": self.loss_total,
         }
@@ -251,6 +254,10 @@ class ImportReport:
         return sum(file.completed for file in self.files)
 
     @property
+    def forgotten(self) -> int:
+        return sum(file.forgotten for file in self.files)
+
+    @property
     def losses(self) -> list[Loss]:
         """The loss rows of all files, in their order; `loss_total` counts those beyond the bound too (REP-4)."""
         return [loss for file in self.files for loss in file.losses]
@@ -272,6 +279,7 @@ class ImportReport:
             "added": self.added,
             "skipped": self.skipped,
             "completed": self.completed,
+            "forgotten": self.forgotten,
             "loss_total": self.loss_total,
             "loss": [{"file": row.file, "line": row.line, "reason": row.reason} for row in self.losses],
             "notes": self.notes,

@@ -15,6 +15,7 @@ class Result:
     added: int
     skipped: int
     completed: int
+    forgotten: int = 0
 
 
 @dataclass

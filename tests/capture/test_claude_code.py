@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deja_tui.capture.importers import claude_code
+from deja_tui.capture.importers import claude_code, claude_records
 from deja_tui.capture.importers.claude_code import Batch, import_claude_code, read
 from deja_tui.capture.items import CHUNK, PENDING, UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.report import LOSS_ROWS, ImportReport
@@ -516,7 +516,7 @@ def test_lines_of_a_reply_around_its_results(tmp_path: Path) -> None:
 
 def test_a_reply_waits_for_a_bounded_number_of_records(tmp_path: Path) -> None:
     """CC-1: a line that comes much later is an event of its own, under a key that stays the same."""
-    between = [record("user", f"turn {n}", n) for n in range(2, 2 + claude_code.WINDOW + 5)]
+    between = [record("user", f"turn {n}", n) for n in range(2, 2 + claude_records.WINDOW + 5)]
     first = record("assistant", [{"type": "text", "text": "one"}], 1, message={"id": "m1"})
     last = record("assistant", [{"type": "text", "text": "two"}], 900, message={"id": "m1"})
     path = write(tmp_path / "s.jsonl", first, *between, last)
@@ -581,8 +581,8 @@ def test_long_results_are_cut_and_say_so(tmp_path: Path) -> None:
     assert tool["input"] == {"content": text[:TEXT_MAX]}
     reply, answer = sink.events()
     assert answer["content"] == "[failed result of Bash]"
-    assert len(answer["content_blocks"][0]["content"]) == claude_code.EXCERPT
-    assert len(reply["content_blocks"][0]["input"]["content"]) == claude_code.EXCERPT
+    assert len(answer["content_blocks"][0]["content"]) == claude_records.EXCERPT
+    assert len(reply["content_blocks"][0]["input"]["content"]) == claude_records.EXCERPT
     assert report.figures["texts_cut"] == 1
 
 
@@ -801,7 +801,7 @@ def test_an_error_while_reading_keeps_what_was_read(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(claude_code, "_lines", breaking)
     monkeypatch.setattr(claude_code, "_BATCH_BYTES", 1)
-    monkeypatch.setattr(claude_code, "WINDOW", 10)
+    monkeypatch.setattr(claude_records, "WINDOW", 10)
     report, _ = run(tmp_path)
     assert [(file.file, file.complete) for file in report.files] == [("a.jsonl", False), ("b.jsonl", True)]
     assert report.files[0].added == 40
@@ -847,18 +847,18 @@ def test_reading_is_lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     count = 3 * CHUNK
     path = write(tmp_path / "s.jsonl", *(record("user", f"turn {n}", n) for n in range(1, count + 1)))
     fed = 0
-    feed = claude_code._Reader.feed
+    feed = claude_records.Reader.feed
 
     def counting(self: Any, line: Any) -> None:
         nonlocal fed
         fed += 1
         feed(self, line)
 
-    monkeypatch.setattr(claude_code._Reader, "feed", counting)
+    monkeypatch.setattr(claude_records.Reader, "feed", counting)
     batches: Iterator[Batch] = read(path, now_ms=LATER)
     first = next(batches)
     assert len(first.items) == CHUNK
-    assert fed <= CHUNK + claude_code.WINDOW
+    assert fed <= CHUNK + claude_records.WINDOW
     sizes = [len(first.items), *(len(batch.items) for batch in batches)]
     assert max(sizes) <= CHUNK
     assert sum(sizes) == count + 1
@@ -868,7 +868,7 @@ def test_reading_is_lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_large_batches_are_cut_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CC-1: few large records make a batch, too: memory is bounded by bytes and not by their number alone."""
     monkeypatch.setattr(claude_code, "_BATCH_BYTES", 10_000)
-    monkeypatch.setattr(claude_code, "WINDOW", 2)
+    monkeypatch.setattr(claude_records, "WINDOW", 2)
     path = write(tmp_path / "s.jsonl", *(record("user", "x" * 4_000, n) for n in range(1, 31)))
     assert len(list(read(path, now_ms=LATER))) > 8
 
