@@ -193,3 +193,12 @@ def crash_on(substrate: Substrate, name: str, when: Callable[..., bool]) -> None
         return real(*args, **kwargs)
 
     setattr(substrate, name, failing)
+
+
+def refusal_of(act: Callable[[], object]) -> str | None:
+    """The code an act is refused with, or None when it goes through."""
+    try:
+        act()
+    except DejaError as fault:
+        return fault.code
+    return None
