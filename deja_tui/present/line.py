@@ -86,8 +86,12 @@ def clip(line: Line, room: int) -> Line:
             left -= size
             continue
         # The mark for what is left out needs a cell, so a span that just fits is cut too when another follows.
-        cut = clip_text(span.text, left) if size > left else clip_text(span.text + "..", left)
-        out.append(Span(cut, span.meaning))
+        whole = span.text if size > left else span.text + ".."
+        kept = clip_text(whole, left)
+        if left > 2 and kept.count("«") > kept.count("»"):
+            # A fence that is cut is closed again, or what follows would seem to be inside it.
+            kept = clip_text(whole, left - 1) + "»"
+        out.append(Span(kept, span.meaning))
         break
     return tuple(out)
 

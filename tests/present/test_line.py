@@ -22,6 +22,15 @@ def test_a_clipped_line_never_exceeds_its_room_and_says_when_it_was_cut(found, r
     assert shown == found or plain(shown).endswith("…")
 
 
+def test_a_fence_that_is_cut_is_closed_again() -> None:
+    """What stands behind a cut text must not seem to be part of it."""
+    found = line("it said ", Span("«one two three»", "untrusted"), " and more")
+    assert plain(clip(found, 16)) == "it said «one t…»"
+    assert plain(clip(found, 9)) == "it said …"
+    assert plain(clip(found, 23)) == "it said «one two thre…»"
+    assert plain(clip(found, 24)) == "it said «one two three»…"
+
+
 @given(lines, st.integers(0, 30))
 @settings(max_examples=200, deadline=None)
 def test_a_padded_line_has_exactly_its_width(found, room) -> None:

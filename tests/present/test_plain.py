@@ -91,7 +91,7 @@ def test_long_evidence_takes_a_second_row_when_narrow_and_one_when_wide() -> Non
     narrow = plain.evidence_lines(found, NOW, 80)
     assert narrow[1] == " 87f974b2  tool error  2026-02-28 09:00Z  sess-42"
     assert narrow[2].startswith("   «word word")
-    assert narrow[2].endswith("…")
+    assert narrow[2].endswith("…»")
     assert plain.evidence_lines(found, NOW, 120)[1].startswith(
         " 87f974b2  tool error  2026-02-28 09:00Z  sess-42  «word"
     )
