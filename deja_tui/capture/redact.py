@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MARK: Final = "[redacted:"
+_MARK_MAX: Final = 40
 DEPTH_LIMIT: Final = 200
 TOO_DEEP: Final = "[redacted:nested-too-deeply]"
 
@@ -283,7 +284,7 @@ def _named(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of the values that stand behind a telling name."""
     done = 0
     for core in _CORE.finditer(lowered):
-        if core.start() < done:
+        if core.start() < done or _in_mark(lowered, core.start()):
             continue
         given = _GIVEN.match(text, core.end())
         if given is None:
@@ -298,6 +299,12 @@ def _named(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
         if not called and _is_secret(password, given["suffix"], text[start:end], quoted=quoted, tight=tight):
             done = end if quoted else _end_of_match(_BARE, text, end)
             yield start, done, _kind(password)
+
+
+def _in_mark(text: str, at: int) -> bool:
+    """Whether a name there is the kind in ``[redacted:kind]``, which a sign behind it must not make a name again."""
+    mark = text.rfind(MARK, max(0, at - _MARK_MAX), at)
+    return mark >= 0 and "]" not in text[mark:at]
 
 
 def _weak(text: str) -> Iterator[tuple[int, int, str]]:

@@ -312,6 +312,14 @@ PIECES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize(
+    "text", ["password=[redacted:credential] :password=", "[redacted:npm-token]: abcd1234efgh"]
+)
+def test_a_mark_is_no_name(text: str) -> None:
+    """RED-5: the kind in a mark does not make a secret of what stands behind the mark."""
+    assert redact(text) == (text, Counter())
+
+
 @given(st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join))
 @settings(max_examples=300, deadline=None)
 def test_twice_is_once(text: str) -> None:
