@@ -204,8 +204,6 @@ class Connections:
         set_distrust(db)
         if schema.is_empty(db):
             set_page_size(db)
-        else:
-            schema.check(db)  # before WAL: a database of somebody else's is not touched
         set_wal(db)
         set_durability(db, self.durability)
         set_secure_delete(db)
@@ -219,11 +217,6 @@ class Connections:
         if self.durability != "full":
             set_durability(self.writer(), "full" if governed else "normal")
 
-    def fold_log(self) -> bool:
-        """Fold the log into the file and empty it; False when a reader kept that from happening."""
-        busy, *_ = self.writer().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
-        return not busy
-
     def close(self) -> None:
         """Close every connection that no thread is using this instant; those close when their thread lets go."""
         with self._registry:
@@ -234,7 +227,7 @@ class Connections:
                 try:
                     db.close()
                 except apsw.ThreadingViolationError:
-                    db.interrupt()
+                    db.interrupt()  # its thread is inside a query, which ends now; the connection ends with the thread
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -263,9 +256,9 @@ def open_place(place: Place, busy_ms: int, durability: Durability) -> Connection
     """
     connections = Connections(place, busy_ms, durability)
     try:
-        if not place.read_only and os.path.getsize(place.path) == 0:
-            _create(connections)
         try:
+            if not place.read_only and schema.is_empty(connections.reader()):
+                _create(connections)
             schema.check(connections.reader())
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if not place.read_only:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Erasing a grain (D31): what `Act.forget` removes, table by table.
 
-* INV-ERASE-1  After the act and a checkpoint no word of the grain is in the file or its log, unless another grain
-  holds it too: row, index words and their separators, terms, keys. `secure_delete` zeroes what is freed.
+* INV-ERASE-1  After the act no word of the grain is in the file or its log, unless another grain holds it too: row,
+  index words and their separators, terms, keys. `secure_delete` zeroes what is freed, `settle` folds the log and
+  rewrites a file from which many were erased. A reader that holds an old state delays that to the next erasure.
 * INV-ERASE-2  What stays: the address, its position in log, marks and links, a digest of its source key.
 * INV-ERASE-3  The chain around it stays walkable: the tombstone keeps what the grain had superseded.
 """
@@ -39,6 +40,7 @@ _USES: Final = {
     ),
     "thread": ("SELECT 1 FROM grain INDEXED BY g_thread WHERE thread = :term",),
 }
+_SHARE: Final = 100
 _SEPARATOR_BYTES: Final = 3
 
 
@@ -111,3 +113,28 @@ def _separates(db: apsw.Connection, word: str, separators: set[bytes]) -> bool:
 def _begins_a_word(db: apsw.Connection, start: str) -> bool:
     sql = "SELECT 1 FROM word WHERE term >= ? AND term < ? LIMIT 1"
     return scalar(db, sql, (start, start + "\U0010ffff")) is not None
+
+
+def settle(db: apsw.Connection) -> None:
+    """After the commit of an erasure: no old page is left in the log, nor a stale copy in the file.
+
+    Pages that are merged because their rows were erased keep copies of the rows that moved. So once one grain in
+    `_SHARE` was erased, which costs little on a small file and is rare on a large one, the file is written anew.
+
+    Raises:
+        apsw.BusyError: a reader holds an old state; what is due stays counted.
+    """
+    _fold(db)
+    erased, held = (
+        scalar(db, "SELECT coalesce(sum(value), 0) FROM counter WHERE name GLOB ?", (name,))
+        for name in ("erased", "held:*")
+    )
+    if erased * _SHARE > held:
+        db.execute("VACUUM")
+        db.execute("UPDATE counter SET value = 0 WHERE name = 'erased'")
+        _fold(db)
+
+
+def _fold(db: apsw.Connection) -> None:
+    if scalar(db, "PRAGMA wal_checkpoint(TRUNCATE)"):
+        raise apsw.BusyError("a reader holds an old state of the file")

@@ -28,7 +28,7 @@ from typing import Any, Self
 
 import apsw
 
-from deja_tui.store import integrity, oplog, read, search, settings, stats, views
+from deja_tui.store import erase, integrity, oplog, read, search, settings, stats, views
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.connection import Connections, Durability, locate, open_place
 from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
@@ -56,11 +56,14 @@ class Store:
         path: the file, symbolic links resolved.
         read_only: no act is possible.
         notice: why it could only be opened for reading, or None.
+        erasure_pending: erased text may still stand in old pages, because a reader held them; the next act, or
+            closing, tries again (D31).
     """
 
     def __init__(self, connections: Connections, clock: Callable[[], int]) -> None:
         self._files = connections
         self._clock = clock
+        self.erasure_pending = False
         self._terms = Terms()
         self._tail = search.Tail()
         self._thread = threading.local()
@@ -109,9 +112,13 @@ class Store:
 
     def close(self) -> None:
         """Close the file. Later calls raise STO-E010; closing again does nothing."""
-        if not self._files.closed and self._files.pid == os.getpid():
-            self._files.close()
-        self._files.closed = True
+        files = self._files
+        if not files.closed and files.pid == os.getpid():
+            with files.lock:
+                if self.erasure_pending:
+                    self._erase_pages(files)
+                files.close()
+        files.closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -176,6 +183,7 @@ class Store:
                     raise storage_error(error) from error
                 raise
             finally:
+                transaction.ended = True
                 self._thread.transaction = None
             self._settle(files, transaction)
         finally:
@@ -204,10 +212,19 @@ class Store:
             transaction.db.execute("ROLLBACK")
 
     def _settle(self, files: Connections, transaction: Transaction) -> None:
-        """After an erasure: no cached words, and the log folded into the file so that its old pages are gone."""
+        """After an erasure: no cached words, and old pages gone from the file and its log, or due for the next try."""
         if transaction.erased is not None:
             self._tail.clear()
-            files.fold_log()
+            self.erasure_pending = True
+        if self.erasure_pending:
+            self._erase_pages(files)
+
+    def _erase_pages(self, files: Connections) -> None:
+        try:
+            erase.settle(files.writer())
+        except (apsw.BusyError, apsw.FullError):
+            return  # the erasure stands; `erasure_pending` says that old pages still hold its words
+        self.erasure_pending = False
 
     # --- several reads at once ---
 
@@ -293,11 +310,11 @@ class Store:
         self, type: str, *, namespaces: Sequence[str] | None = None, after: int = 0, live_only: bool = False
     ) -> Iterator[StoredGrain]:
         """Grains of one type with ``seq > after``, in arrival order; None: every namespace that is not reserved."""
-        return coded_iterator(read.scan(self._db(), type, namespaces, after, live_only))
+        return coded_iterator(read.scan(self._db, type, namespaces, after, live_only))
 
     def log(self, since_seq: int = 0) -> Iterator[LogEntry]:
         """Op-log rows above ``since_seq``, in order."""
-        return coded_iterator(oplog.entries(self._db(), since_seq))
+        return coded_iterator(oplog.entries(self._db, since_seq))
 
     @coded
     def intact(self, address: str) -> bool:

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,14 +67,14 @@ def wall_of(hlc: int) -> int:
     return hlc >> _COUNTER_BITS
 
 
-def entries(db: apsw.Connection, since_seq: int) -> Iterator[LogEntry]:
+def entries(connection: Callable[[], apsw.Connection], since_seq: int) -> Iterator[LogEntry]:
     """Rows with ``seq`` above ``since_seq``, in order; read page by page, so no read transaction stays open."""
     sql = (
         "SELECT o.seq, o.hlc, o.kind, coalesce(g.hash, t.hash), o.origin FROM op o"
         " LEFT JOIN grain g ON g.id = o.gid LEFT JOIN tombstone t ON t.gid = o.gid"
         " WHERE o.seq > ? ORDER BY o.seq LIMIT ?"
     )
-    while page := list(rows(db, sql, (since_seq, _PAGE))):
+    while page := list(rows(connection(), sql, (since_seq, _PAGE))):
         for seq, hlc, kind, digest, origin in page:
             yield LogEntry(seq, hlc, KINDS[kind], digest.hex(), "imported" if origin else "local")
         since_seq = page[-1][0]

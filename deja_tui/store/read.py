@@ -8,7 +8,7 @@ compared exactly, in NFC; folded keys only say where to look (D11).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Any, Final
 
@@ -239,22 +239,28 @@ def children(db: apsw.Connection, address: str) -> list[StoredGrain]:
 
 
 def scan(
-    db: apsw.Connection, type_: str, namespaces: Sequence[str] | None, after: int, live_only: bool
+    connection: Callable[[], apsw.Connection],
+    type_: str,
+    namespaces: Sequence[str] | None,
+    after: int,
+    live_only: bool,
 ) -> Iterator[StoredGrain]:
     """Grains of one type in arrival order: those that were there when it began, minus what was erased since.
 
-    Read page by page, so that no read transaction stays open between two grains.
+    Read page by page, each on the connection of that moment: no read transaction stays open between two grains, and
+    a scan that began inside an act may end after it.
     """
     kind = TYPES.get(type_)
     if kind is None:
         return
+    db = connection()
     where = space_filter(db, None if namespaces is None else [asked(name) for name in namespaces])
     ids = _arrivals(db, kind, where, after)
     sql = f"SELECT {COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
     if live_only:
         sql += " WHERE g.dead = 0"
     for start in range(0, len(ids), _PAGE):
-        yield from [stored(row) for row in rows(db, sql, (listed(ids[start : start + _PAGE]),))]
+        yield from [stored(row) for row in rows(connection(), sql, (listed(ids[start : start + _PAGE]),))]
 
 
 def _arrivals(db: apsw.Connection, kind: int, where: str, after: int) -> array[int]:

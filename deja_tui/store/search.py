@@ -76,6 +76,11 @@ def flush(db: apsw.Connection, indexed: int) -> None:
             insert.execute("INSERT INTO text(rowid, t) VALUES(?, ?)", (gid, text))
 
 
+def empty(db: apsw.Connection) -> None:
+    """Drop the whole index, because it was filled under another version of the projection (INV-PROJ-1)."""
+    db.execute("INSERT INTO text(text) VALUES('delete-all')")
+
+
 def words_of(kind: int, body: bytes) -> str:
     """The indexed text of a stored grain (INV-PROJ-1)."""
     namespace, fields = unfold(body)
@@ -146,22 +151,40 @@ def read_tail(db: apsw.Connection, after: int, cut: Tokenizer) -> dict[int, list
 
 
 def search(db: apsw.Connection, query: str, where: str, k: int, read: TailReader) -> list[StoredGrain]:
-    """The ``k`` best live grains; ``where`` is a condition on ``ns``, ``read`` gives the tail's words."""
+    """The ``k`` best live grains; ``where`` is a condition on ``g``, ``read`` gives the tail's words."""
+    limit, wanted = HOLDERS, max(_CANDIDATES, 4 * k)
+    while k > 0:
+        best, complete = ranked(db, query, read, wanted, limit)
+        found = _live(db, best, where, k)
+        if len(found) == k or complete:
+            return found
+        limit, wanted = limit * 8, wanted * 8
+    return []
+
+
+def ranked(
+    db: apsw.Connection, query: str, read: TailReader, wanted: int, limit: int = HOLDERS
+) -> tuple[list[tuple[float, int]], bool]:
+    """Scores and positions of at most ``wanted`` grains, best first, live or not; and whether none was left out.
+
+    Args:
+        read: gives the tail's words (INV-SEARCH-1).
+        wanted: a query of common words nominates thousands; only so many have their length read and are ordered.
+        limit: how many holders of each word are looked at (INV-SEARCH-5).
+    """
     cut = tokenizer(db)
     asked = units(query, cut)
-    if not asked or k <= 0:
-        return []
+    if not asked:
+        return [], True
     counters = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('indexed', 'seq')"))
     indexed, last = counters.get("indexed", 0), counters.get("seq", 0)
     tail = read(indexed, last, cut) if last > indexed else {}
-    limit, wanted = HOLDERS, max(_CANDIDATES, 4 * k)
-    while True:
-        holders, complete = _nominate(db, asked, tail, indexed, last, limit)
-        some = _weigh(holders, wanted)
-        found = _best(db, some, tail, where, k)
-        if len(found) == k or (complete and len(some) < wanted):
-            return found
-        limit, wanted = limit * 8, wanted * 8
+    holders, complete = _nominate(db, asked, tail, indexed, last, limit)
+    some = _weigh(holders, wanted)
+    sizes = _sizes(db, [gid for _, gid in some if gid not in tail])
+    sizes.update((gid, len(tail[gid])) for _, gid in some if gid in tail)
+    best = sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
+    return best, complete and len(some) < wanted
 
 
 def _nominate(
@@ -210,20 +233,12 @@ def _holders(db: apsw.Connection, match: str, after: int, limit: int) -> list[in
     return [row[0] for row in rows(db, sql, (match, after, limit))]
 
 
-def _best(
-    db: apsw.Connection, some: list[tuple[float, int]], tail: dict[int, list[str]], where: str, k: int
-) -> list[StoredGrain]:
-    """The best live ones of ``some``, their length taken into account."""
-    sizes = _sizes(db, [gid for _, gid in some if gid not in tail])
-    sizes.update((gid, len(tail[gid])) for _, gid in some if gid in tail)
-    ordered = sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
+def _live(db: apsw.Connection, best: list[tuple[float, int]], where: str, k: int) -> list[StoredGrain]:
+    """The first ``k`` live ones."""
+    sql = f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value WHERE g.dead = 0 AND {where}"
     found: list[StoredGrain] = []
-    for start in range(0, len(ordered), k):
-        page = listed([gid for _, gid in ordered[start : start + k]])
-        sql = (
-            f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
-            f" WHERE g.dead = 0 AND {where}"
-        )
+    for start in range(0, len(best), k):
+        page = listed(gid for _, gid in best[start : start + k])
         found.extend(map(stored, rows(db, sql, (page,))))
         if len(found) >= k:
             break

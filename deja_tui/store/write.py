@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import ledger, oplog, search, settings
+from deja_tui.store import ledger, oplog, projection, search, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase, scrub
 from deja_tui.store.faults import StoreError, unknown
@@ -73,6 +73,7 @@ class Transaction:
         self.counters = dict(self._before)
         self._start = db.total_changes()
         self.erased: set[str] | None = None  # words of erased grains, once there are any
+        self.ended = False
         terms.at(self.counters.get("epoch", 0))
 
     @property
@@ -118,6 +119,9 @@ class Transaction:
         self.counters["acts"] = self.act
         if self.erased:
             scrub(self.db, self.erased)
+        if self.counters.get("projection") != projection.VERSION:
+            search.empty(self.db)
+            self.counters.update(projection=projection.VERSION, indexed=0)
         waiting = self.counters.get("seq", 0) - self.counters.get("indexed", 0)
         if waiting > search.TAIL_LIMIT:
             search.flush(self.db, self.counters.get("indexed", 0))
@@ -144,8 +148,14 @@ class Act:
     """A handle on the open act. Everything it does is kept together or not at all."""
 
     def __init__(self, transaction: Transaction, governed: bool) -> None:
-        self._tx = transaction
+        self._transaction = transaction
         self._governed = governed
+
+    @property
+    def _tx(self) -> Transaction:
+        if self._transaction.ended:
+            raise StoreError("STO-E001", "the act has ended", "Open another act.")
+        return self._transaction
 
     def _guard(self, namespace: str, type_: str) -> None:
         if not self._governed:
@@ -325,6 +335,7 @@ class Act:
         if self._tx.take(f"held:{target.space}", -1) == 0:
             self._tx.db.execute("DELETE FROM space WHERE id = ?", (target.space,))
         self._tx.erased = words if self._tx.erased is None else self._tx.erased | words
+        self._tx.take("erased")
         self._tx.terms.at(self._tx.take("epoch"))
 
     def _target(self, address: str) -> _Target:
