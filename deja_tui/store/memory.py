@@ -32,6 +32,7 @@ from deja_tui.store import erase, integrity, oplog, read, search, settings, stat
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.connection import Connections, Durability, locate, open_place
 from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
+from deja_tui.store.filters import Candidates, Selection
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.integrity import Fault
 from deja_tui.store.ledger import LedgerEntry, LedgerRow
@@ -311,6 +312,12 @@ class Store:
     ) -> Iterator[StoredGrain]:
         """Grains of one type with ``seq > after``, in arrival order; None: every namespace that is not reserved."""
         return coded_iterator(read.scan(self._db, type, namespaces, after, live_only))
+
+    @coded
+    def candidates(self, selection: Selection) -> Candidates:
+        """What may fit a selection, newest or best first; see `filters`. To be read inside one `snapshot`."""
+        db = self._db()
+        return Candidates(db, selection, self._tail_reader(db))
 
     def log(self, since_seq: int = 0) -> Iterator[LogEntry]:
         """Op-log rows above ``since_seq``, in order."""
