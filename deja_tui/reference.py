@@ -16,7 +16,7 @@ from typing import Any
 
 from deja_tui.engine.substrate import MarkKind, NewGrain, Put, is_reserved
 from deja_tui.errors import DejaError
-from deja_tui.text import compact_json
+from deja_tui.text import compact_json, door
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,16 @@ class BareSubstrate:
         return None if found is None or found.type == "tombstone" else found
 
     def put(self, grain: NewGrain) -> Put:
-        fields = json.loads(json.dumps(dict(grain.fields)))
-        content = [grain.type, grain.namespace, grain.created_at, fields]
-        address = hashlib.sha256(compact_json(content).encode("utf-8", "surrogatepass")).hexdigest()
+        fields = json.loads(json.dumps(dict(grain.fields)), object_pairs_hook=_doored)
+        namespace = door(grain.namespace)
+        content = [grain.type, namespace, grain.created_at, fields]
+        address = hashlib.sha256(compact_json(content).encode()).hexdigest()
         if address in self.grains:
             if self.grains[address].type == "tombstone":
                 raise DejaError("MEM-E003", "the grain was forgotten here and is not taken back")
             return Put(address, new=False)
         seq = len(self.grains) + 1
-        self.grains[address] = MemoryGrain(
-            address, seq, grain.type, grain.namespace, grain.created_at, fields
-        )
+        self.grains[address] = MemoryGrain(address, seq, grain.type, namespace, grain.created_at, fields)
         return Put(address, new=True)
 
     def supersede(self, address: str, grain: NewGrain) -> Put:
@@ -89,6 +88,16 @@ class BareSubstrate:
         if grain is None:
             raise DejaError("MEM-E001", "no such grain")
         return grain
+
+
+def _doored(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {door(name): _doored_value(value) for name, value in pairs}
+
+
+def _doored_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return door(value)
+    return [_doored_value(item) for item in value] if isinstance(value, list) else value
 
 
 class ReferenceSubstrate(BareSubstrate):

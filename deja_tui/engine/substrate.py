@@ -12,6 +12,7 @@ Numbered rules, cited by the conformance tests:
 * SUB-3  `supersede` refuses a target that is not live (MEM-E002) or not there (MEM-E001) and then writes nothing.
 * SUB-4  `mark` is append-only: liveness is what the last mark of a grain says; a grain without marks is live.
 * SUB-5  inside `atomic`, an exception leaves the memory as it was before the block.
+* SUB-6  text is kept as well-formed NFC text (`text.door`) and otherwise untouched.
 """
 
 from __future__ import annotations

@@ -54,8 +54,12 @@ def error_text(grain: StoredGrain) -> object:
 
 
 def has_outcome(grain: StoredGrain) -> bool:
-    """Whether the call is known to have ended; a call without a result counts neither way."""
-    return bool(grain.get("status") != "pending")
+    """Whether the grain says how a call of a known tool ended.
+
+    One without a result, one whose call is missing and one that a person declined count neither way.
+    """
+    told = grain.get("status") != "pending" and grain.get("call_missing") is not True
+    return told and grain.get("failure_cause") != "user_aborted"
 
 
 def is_failure(grain: StoredGrain) -> bool:

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every memory the engine is held to run on. A new one is one line here and nothing else.
+
+A factory is given an empty folder of its own and returns an empty substrate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from deja_tui.engine.substrate import Substrate
+from deja_tui.reference import BareSubstrate, ReferenceSubstrate
+
+Factory = Callable[[Path], Substrate]
+
+SUBSTRATES: Final[list[tuple[str, Factory]]] = [
+    ("reference", lambda folder: ReferenceSubstrate()),
+    ("bare", lambda folder: BareSubstrate()),
+]
