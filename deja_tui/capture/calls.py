@@ -119,6 +119,8 @@ class CallJoin:
             "tool_name": call.tool if call else UNKNOWN_TOOL,
             "tool_call_id": call_id,
         }
+        if call is None:
+            fields["call_missing"] = True
         if call and call.input is not None:
             fields["input"] = shears.value(call.input)
         if answer:

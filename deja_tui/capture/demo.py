@@ -102,7 +102,7 @@ _LATELY: Final = (
         "200 OK",
         {"url": "https://shop.example/terms"},
     ),
-    Calls("bash", "sess-43", 0.9, "EE.EEEE", ("rg: command not found",), "ok", {"command": "rg -n TODO"}),
+    Calls("bash", "sess-43", 0.9, "EE.EEEE", ("rg: command not found",), "ok", {"command": "rg -n retry"}),
     Calls(
         "read_file",
         "sess-44",

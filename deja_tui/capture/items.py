@@ -7,7 +7,8 @@ Numbered rules, cited by tests:
   differently adds nothing. The key is in ``fields["context"]["source_key"]`` as well.
 * ITEM-2  A tool call is known by its provider's call id across files. A grain may hold one *half* of a call: the call
   without result (``status`` pending, no ``is_error``, so it counts in no failure rate), or the result of a call that
-  is not in the source (`UNKNOWN_TOOL`). The item with the other half completes it.
+  is not in the source (`UNKNOWN_TOOL`, ``call_missing``: whose failure it is nobody knows, so it counts in none). The
+  item with the other half completes it.
 * ITEM-3  A reply that a program writes piece by piece is one event. When the source grew, its item has more pieces
   than the stored event and completes it.
 * ITEM-4  Completing is superseding. The writer looks the key up, goes to the live head of that grain's chain and asks
@@ -75,7 +76,8 @@ def _joined(stored: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]
         return None
     call, result = (stored if call_stored else now), (stored if result_stored else now)
     fields = dict(now)
-    fields.pop("status", None)
+    for name in ("status", "call_missing"):
+        fields.pop(name, None)
     for source, names in ((call, _CALL), (result, _RESULT)):
         fields.update((name, source[name]) for name in names if name in source)
     if not _has_result(result):

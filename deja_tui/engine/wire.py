@@ -73,7 +73,7 @@ def recommendation_grain(
 
 
 def read_recommendation(grain: StoredGrain) -> Recommendation:
-    """The recommendation a grain holds. Raises LOP-E012 when it is none this version understands."""
+    """The recommendation a grain holds. Raises LOP-E012 when it is none this version reads."""
     if grain.type != "recommendation" or grain.namespace != LOOP_NAMESPACE:
         raise LoopError("LOP-E040", "this address is not a recommendation of the Deja Loop")
     try:

@@ -24,7 +24,7 @@ def import_lines(report: Mapping[str, Any], width: int) -> list[str]:
         f"{verb:<8} {report['added']} new, {report['completed']} completed, {report['skipped']} known already"
     )
     lines = [read, stored]
-    masked = report["redacted"]
+    masked = report["redacted_by_kind"]
     if masked:
         kinds = ", ".join(f"{count} {clean(kind)}" for kind, count in sorted(masked.items()))
         lines += wrap(f"masked   {kinds}", width)

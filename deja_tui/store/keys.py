@@ -108,8 +108,12 @@ def _triple(grain: Grain) -> tuple[str | None, str | None, int | None]:
 
 
 def has_outcome(grain: Grain) -> bool:
-    """Whether the call is known to have ended."""
-    return bool(grain.get("status") != "pending")
+    """Whether the grain says how a call of a known tool ended.
+
+    One without a result, one whose call is missing and one that a person declined count neither way.
+    """
+    told = grain.get("status") != "pending" and grain.get("call_missing") is not True
+    return told and grain.get("failure_cause") != "user_aborted"
 
 
 def is_failure(grain: Grain) -> bool:

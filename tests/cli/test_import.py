@@ -99,3 +99,31 @@ def test_record_tool_call_stores_one_call(deja: Deja, tmp_path: Path) -> None:
         assert len(done.out.strip()) == 64
     assert deja("loop", "run", "--db", path, "--format", "json").json["stored"] == 1
     assert deja("record-tool-call", "curl", "x", "--input", "{", "--db", path).code == 64
+
+
+def test_declined_calls_and_results_without_a_call_count_in_no_rate(deja: Deja, tmp_path: Path) -> None:
+    """What a person declined is no failure of the tool; a result whose call is missing belongs to no tool."""
+    path, session = tmp_path / "a.deja", tmp_path / "s.jsonl"
+    base = {"sessionId": "s1", "version": "2.0"}
+    declined = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    rows = []
+    for number in range(5):
+        at = f"2026-03-01T10:00:{number:02d}Z"
+        call = {"type": "tool_use", "id": f"c{number}", "name": "Edit", "input": {}}
+        rows.append(base | {"type": "assistant", "uuid": f"a{number}", "timestamp": at, "message": {"id": f"m{number}", "role": "assistant", "content": [call]}})  # fmt: skip
+        for name, text in ((f"c{number}", declined), (f"lost{number}", "exit 2")):
+            result = {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": True}
+            rows.append(base | {"type": "user", "uuid": f"u{name}", "timestamp": at, "message": {"role": "user", "content": [result]}})  # fmt: skip
+    session.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = deja("import", "claude-code", session, "--loop", "--db", path, "--format", "json").json
+    assert (done["tool_errors"], done["results_without_call"]) == (10, 5)
+    assert (done["run"]["stored"], done["run"]["new_error_events"]) == (0, 0)
+
+
+def test_the_report_is_readable_and_names_what_was_masked(deja: Deja, tmp_path: Path) -> None:
+    """Text, with secrets: kinds and counts, never the value."""
+    source = shared("vectors/transcripts/claude")
+    done = deja("import", "claude-code", source, "--db", tmp_path / "a.deja")
+    assert done.code == 0, done.err
+    assert "masked" in done.out
+    assert "next: deja loop run" in done.out
