@@ -234,7 +234,10 @@ def _rich(color: str) -> str:
 
 def textual_theme(theme: ThemeFile) -> Theme:
     """The theme for Textual's own style sheet, which only draws the empty ground."""
-    from textual.theme import Theme
+    from textual.theme import BUILTIN_THEMES, Theme
 
-    roles = dict(theme.roles)
-    return Theme(name=f"deja-{theme.name}", dark=theme.dark, ansi=theme.ansi, **roles)  # type: ignore[arg-type]
+    # Textual's own style sheet asks an ANSI theme for variables that only its own ANSI themes have.
+    model = BUILTIN_THEMES["ansi-dark" if theme.dark else "ansi-light"]
+    variables = dict(model.variables) if theme.ansi else {}
+    roles: dict[str, Any] = dict(theme.roles)
+    return Theme(name=f"deja-{theme.name}", dark=theme.dark, ansi=theme.ansi, variables=variables, **roles)

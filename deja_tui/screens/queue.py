@@ -86,7 +86,7 @@ class QueueScreen(DejaScreen):
         with Container(id="body"):
             with Container(id="side"):
                 yield OneLine(id="head")
-                yield Rows(id="list")
+                yield Rows(id="list", moved=self.moved)
             yield Pager(id="preview", more="Enter opens")
         yield Reason(id="filter")
 
@@ -217,8 +217,8 @@ class QueueScreen(DejaScreen):
 
     # --- preview ------------------------------------------------------------------------------------
 
-    def on_rows_moved(self, event: Rows.Moved) -> None:
-        event.stop()
+    def moved(self) -> None:
+        """Another row is selected: title, hints and preview follow in the same paint."""
         self.draw_around()
         now = self.console_app.ticks.now()
         held = now - self.moved_at < REST_SECONDS

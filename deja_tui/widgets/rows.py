@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from textual.geometry import Offset, Region
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -22,22 +21,19 @@ MARK: Final = "▸"
 
 
 class Rows(Widget):
-    """A list with one selected row. Rows are keyed, so a refresh keeps the selection on the same thing."""
+    """A list with one selected row. Rows are keyed, so a refresh keeps the selection on the same thing.
+
+    ``moved`` is called after a move selected another row.
+    """
 
     DEFAULT_CSS = """
     Rows { width: 1fr; height: 1fr; }
     """
 
-    class Moved(Message):
-        """The selection is another row now."""
-
-        def __init__(self, rows: Rows, key: str | None) -> None:
-            super().__init__()
-            self.rows = rows
-            self.key = key
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, moved: Callable[[], None] = lambda: None) -> None:
         super().__init__(id=id)
+        # Called directly: a message would cost a second tick, and list and preview belong into one paint.
+        self.moved = moved
         self.keys: Sequence[str] = ()
         self.draw: Callable[[int], Line] = lambda index: ()
         self.empty: Sequence[Line] = ()
@@ -73,8 +69,6 @@ class Rows(Widget):
                     index in (old_selected, self.selected) and old_selected != self.selected
                 ):
                     self.refresh_row(index)
-        if self.key != before:
-            self.post_message(self.Moved(self, self.key))
 
     def line_at(self, index: int) -> Line:
         """The line of a row without its mark; empty beyond the last one."""
@@ -115,7 +109,7 @@ class Rows(Widget):
             self.refresh_row(before)
             self.refresh_row(index)
         self.hint_cursor()
-        self.post_message(self.Moved(self, self.key))
+        self.moved()
         return True
 
     def bounded(self, top: int) -> int:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opening the console: what is checked before anything is drawn."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deja_tui.console import launch as launching
+from deja_tui.errors import DejaError
+from tests.support import ROOT
+
+
+class Terminal:
+    """Stands in for standard input and output."""
+
+    def __init__(self, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+    def fileno(self) -> int:
+        return 1
+
+
+def at_terminal(monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], term: str = "xterm-256color") -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(True))
+    monkeypatch.setattr(sys, "stdout", Terminal(True))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size(size))
+    monkeypatch.setenv("TERM", term)
+
+
+def test_without_a_terminal_it_says_what_works_instead(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A pipe gets a code and the line-mode commands."""
+    monkeypatch.setattr(sys, "stdin", Terminal(True))
+    monkeypatch.setattr(sys, "stdout", Terminal(False))
+    with pytest.raises(DejaError) as caught:
+        launching.launch(tmp_path / "a.deja")
+    assert caught.value.code == "CLI-E001"
+    assert caught.value.next_step == "deja loop list, or deja review"
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_dumb_terminal_is_sent_to_review(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, term: str
+) -> None:
+    """It cannot place text."""
+    at_terminal(monkeypatch, (80, 24), term)
+    with pytest.raises(DejaError, match="cannot place text"):
+        launching.launch(tmp_path / "a.deja")
+
+
+@pytest.mark.parametrize("size", [(59, 24), (80, 19)])
+def test_a_window_that_is_too_small_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """What it needs and what it has."""
+    at_terminal(monkeypatch, size)
+    with pytest.raises(DejaError, match=f"needs 60x20, this terminal has {size[0]}x{size[1]}"):
+        launching.launch(tmp_path / "a.deja")
+
+
+def test_a_missing_file_is_not_created(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Opening a console never makes a memory."""
+    pytest.importorskip("deja_tui.store.memory")
+    at_terminal(monkeypatch, (80, 24))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(DejaError) as caught:
+        launching.launch(tmp_path / "none.deja")
+    assert caught.value.code == "STO-E003"
+    assert not (tmp_path / "none.deja").exists()
+
+
+def test_an_unknown_theme_is_refused_before_the_file_is_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The names there are stand in the next step."""
+    at_terminal(monkeypatch, (80, 24))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with pytest.raises(DejaError) as caught:
+        launching.launch(tmp_path / "none.deja", theme="pink")
+    assert caught.value.code == "CON-E001"
+    assert "dark" in caught.value.next_step
+
+
+def test_the_launcher_alone_imports_nothing_heavy() -> None:
+    """Checks of the terminal come before Textual is loaded."""
+    code = "import deja_tui.console.launch, sys; print([n for n in ('textual', 'rich', 'apsw') if n in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Themes: reading, refusing, choosing, and whether they can be read by a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deja_tui.console import theme
+from deja_tui.errors import DejaError
+from tests.screens.user import console
+
+SHIPPED = ("ansi-dark", "dark", "light", "mono")
+TRUECOLOUR = [name for name in SHIPPED if not theme.load(name, (theme.shipped_folder(),)).ansi]
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_the_shipped_themes_are_these() -> None:
+    """All of them load; the loader falls back to the checkout's folder (D50)."""
+    assert tuple(theme.names((theme.shipped_folder(),))) == SHIPPED
+
+
+@pytest.mark.parametrize("name", TRUECOLOUR)
+def test_every_meaning_has_enough_contrast_on_its_ground(name: str) -> None:
+    """At least 4.5:1, on the plain ground and on the bars."""
+    found = theme.load(name)
+    ground = found.roles["background"]
+    bar = found.looks["bar"].ground
+    for meaning, look in found.looks.items():
+        assert contrast(look.color, look.ground or ground) >= 4.5, meaning
+        if look.ground is None:
+            assert contrast(look.color, bar) >= 4.5, f"{meaning} on a bar"
+
+
+def test_meanings_of_opposite_sense_differ_without_colour_too() -> None:
+    """Mono: no colour at all; what matters is bold or underlined, and every sign is a character anyway."""
+    found = theme.load("mono")
+    assert {look.color for look in found.looks.values()} == {"ansi_default"}
+    assert {look.ground for look in found.looks.values()} == {None}
+    attributes = {meaning: look.attributes for meaning, look in found.looks.items()}
+    assert attributes["cursor"] == ("reverse",)
+    assert "bold" in attributes["error"]
+    assert attributes["error"] != attributes["warning"] != attributes["text"]
+    assert attributes["strong"] == attributes["heading"] == ("bold",)
+    assert attributes["dim"] == ()
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in TRUECOLOUR])
+def test_ansi_themes_use_only_the_terminals_own_colours(name: str) -> None:
+    """Nothing fixed, so that they fit any palette; the ground is the terminal's."""
+    found = theme.load(name)
+    colors = {look.color for look in found.looks.values()} | set(found.roles.values())
+    assert all(color.startswith("ansi_") for color in colors)
+    assert found.roles["background"] == "ansi_default"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+async def test_every_screen_shows_the_same_text_in_every_theme(name: str) -> None:
+    """A theme changes how things look, never what is said."""
+    async with console(theme="dark") as user:
+        expected = user.rows
+    async with console(theme=name) as user:
+        assert user.rows == expected
+        await user.press("enter", "h", "w", "a", "escape", "q", "?")
+        assert user.app.return_code is None
+
+
+@pytest.mark.parametrize(
+    "flag,config,environment,chosen",
+    [
+        ("light", "mono", {"NO_COLOR": "1", "SSH_TTY": "/dev/pts/0"}, "light"),
+        (None, "light", {"NO_COLOR": "1"}, "light"),
+        (None, None, {"NO_COLOR": "", "SSH_TTY": "x"}, "mono"),
+        (None, None, {"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22"}, "ansi-dark"),
+        (None, None, {"SSH_TTY": "/dev/pts/0"}, "ansi-dark"),
+        (None, None, {}, "dark"),
+    ],
+)
+def test_the_choice(flag, config, environment, chosen) -> None:
+    """Flag, config, NO_COLOR, SSH, else dark."""
+    assert theme.choose(flag, config, environment) == chosen
+
+
+def written(folder: Path, name: str, text: str) -> tuple[Path, ...]:
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+    return (folder, theme.shipped_folder())
+
+
+def test_an_own_theme_may_extend_a_shipped_one(tmp_path: Path) -> None:
+    """It changes what it names."""
+    text = 'name = "mine"\nextends = "dark"\n[meanings]\nstrong = "#ffffff on #000000"\n[attributes]\nstrong = "bold underline"\n'
+    found = theme.load("mine", written(tmp_path, "mine", text))
+    assert found.looks["strong"] == theme.Look("#ffffff", "#000000", ("bold", "underline"))
+    assert found.looks["error"] == theme.load("dark").looks["error"]
+
+
+def test_an_own_theme_of_a_shipped_name_wins(tmp_path: Path) -> None:
+    """A person's own folder is looked at first."""
+    text = 'name = "light"\nextends = "mono"\n'
+    assert theme.load("light", written(tmp_path, "light", text)).ansi
+
+
+@pytest.mark.parametrize(
+    "text,said",
+    [
+        ('nam = "x"', "x.toml: unknown key nam"),
+        ('name = "y"', "x.toml: name is not the name of the file"),
+        ('name = "x"\ndark = "yes"', "x.toml: dark is of the wrong kind"),
+        ('name = "x"\n[meanings]\nseverity = "#ffffff"', "x.toml: unknown key meanings.severity"),
+        ('name = "x"\n[meanings]\nstrong = "white"', "x.toml: meanings.strong is not understood: white"),
+        ('name = "x"\n[meanings]\nstrong = 3', "x.toml: meanings.strong is not understood: 3"),
+        ('name = "x"\n[roles]\nborder = "#ffffff"', "x.toml: unknown key roles.border"),
+        ('name = "x"\n[attributes]\nstrong = "blink"', "x.toml: attributes.strong is not understood: blink"),
+        ('name = "x"\n[meanings]\ntext = "#ffffff"', "x.toml: meanings.strong is missing"),
+        ('name = "x"\nextends = "x"', "x.toml: extends goes in a circle at x"),
+        ('name = "x"\nextends = "nowhere"', "nowhere.toml: there is no such theme"),
+        ("name = ", "x.toml: it cannot be read"),
+    ],
+)
+def test_a_wrong_file_is_refused_naming_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+    """CON-E001 and a next step."""
+    with pytest.raises(DejaError) as caught:
+        theme.load("x", written(tmp_path, "x", text))
+    assert caught.value.code == "CON-E001"
+    assert caught.value.message.startswith(said)
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize("name", ["../secret", "", "a/b", "\x1b[31m", "DARK"])
+def test_a_name_is_not_a_path(name: str) -> None:
+    """Only a plain name is looked for, and it is shown cleaned."""
+    with pytest.raises(DejaError) as caught:
+        theme.load(name)
+    assert "there is no such theme" in caught.value.message
+    assert "\x1b" not in caught.value.message
+
+
+def test_the_config_names_a_theme(tmp_path: Path) -> None:
+    """theme = "light", or nothing; anything else is refused."""
+    path = tmp_path / "config.toml"
+    assert theme.configured(path) is None
+    path.write_text('theme = "light"\n')
+    assert theme.configured(path) == "light"
+    path.write_text("theme = 3\n")
+    with pytest.raises(DejaError, match="theme is not a name"):
+        theme.configured(path)
+    path.write_text("theme = \n")
+    with pytest.raises(DejaError, match="cannot be read as TOML"):
+        theme.configured(path)
