@@ -14,7 +14,9 @@ refused with LOP-E020 and is told who decided.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 
 from deja_tui.engine import apply as applying
 from deja_tui.engine import audit, views
@@ -26,6 +28,8 @@ from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.text import REASON_MAX, clean, utc
 from deja_tui.text import reason as as_reason
+
+_ADDRESS: Final = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def approve(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
@@ -159,6 +163,8 @@ def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
 
 def find(substrate: Substrate, address: str) -> LedgerRow:
     """The row of ``address``, derived where a cached ledger has lost it. Raises LOP-E040 when it is none."""
+    if not _ADDRESS.match(address):  # a memory need not know what to answer to anything else
+        raise LoopError("LOP-E040", "this is no address of a recommendation", "deja loop list --status all")
     return views.ledger_row(substrate, address) or audit.derive(substrate, address)
 
 
