@@ -109,15 +109,16 @@ def plant(
     found: Draft,
     *,
     creator: str = "engine:loop.planted/1",
+    analyzer: str = "loop.planted/1",
     at: int = NOW,
     first: bool = True,
 ) -> str:
     """Store a recommendation and its first audit entry as the engine does, and return its address."""
     grain = recommendation_grain(
         found,
-        analyzer="loop.planted/1",
+        analyzer=analyzer,
         params={},
-        identity=identity("loop.planted", found.target_ref, found.action),
+        identity=identity(analyzer.rsplit("/", 1)[0], found.target_ref, found.action),
         now_ms=at,
         since=at,
         refreshes=None,

@@ -250,7 +250,7 @@ def test_a_name_too_long_for_a_lesson_still_counts_for_others() -> None:
     assert "LOP-E011" in outcome.analyzers_skipped[0].reason
 
 
-def test_a_hundred_thousand_failures_are_one_bounded_finding() -> None:
+def test_a_large_cluster_is_one_bounded_finding() -> None:
     """What is stored does not grow with the cluster."""
     substrate = ReferenceSubstrate()
     calls(substrate, "t", "boom", 3_000, at=NOW - 3 * DAY)

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop vectors: what the reference product did with small memories, and what ours must do better.
+
+A vector is run whole on every substrate; its expectations are compared as far as they are about the analyzers and the
+lifecycle that exist here. What differs on purpose stands in `CHANGES` with its reason, what is not compared in
+`NOT_COMPARED`, and vectors that are not run in `NOT_RUN`; a test holds these lists complete.
+
+Two vectors use an analyzer that is not here to show the lifecycle (13, 14). They are run with a stand-in of the same
+shape: a duplicate where they have a contradiction, a planted recommendation to forget where they have a stale fact.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from deja_tui.engine import RunOptions, lifecycle, reports, run, views
+from deja_tui.engine.actors import caller
+from deja_tui.engine.identity import identity
+from deja_tui.engine.objects import Receipt, Recommendation
+from deja_tui.engine.operations import Forget
+from deja_tui.engine.substrate import LedgerRow, NewGrain, Substrate
+from deja_tui.engine.wire import read_recommendation
+from tests.conformance.substrates import SUBSTRATES, Factory
+from tests.engine.helpers import draft, plant, refused_unchanged
+from tests.support import shared
+
+Json = dict[str, Any]
+
+FOLDER: Final = "vectors/loop"
+HERE: Final = ("loop.tool_failure", "loop.duplicate_sweep")
+
+RUN: Final = [
+    "01-first-minute", "02-tool-failure-thresholds", "03-error-signatures", "04-signature-blind-spots",
+    "05-exact-duplicates", "08-contradictions", "09-one-subject-many-findings", "13-lifecycle",
+    "14-cooldown-doubling", "17-run-gates", "20-hook-captured-errors", "21-quiet-memory",
+    "22-looks-alike-but-is-not", "23-fixes-breed-findings",
+]  # fmt: skip
+
+NOT_RUN: Final = {
+    "06-near-duplicate-observations": "near-duplicates are not here",
+    "07-near-duplicate-traps": "near-duplicates are not here",
+    "10-staleness": "staleness is not here; what a forget may do is in 13 and test_lifecycle",
+    "11-skills-and-goals": "skill_stall and goal_stagnation are not here",
+    "12-forks-and-imports": "fork_surfacing and syncing two copies are not here",
+    "15-outcomes": "outcome review is not here; the tool failure in it is the one of 13",
+    "16-policy-auto-apply": "policy and automatic apply are not here",
+    "18-retention": "retention_sweep is not here",
+    "19-recall-telemetry": "telemetry is not here",
+}
+
+NOT_COMPARED: Final = {
+    "proposed, deduped, new_grains, new_error_events": "only in 17, as its README says; 17 has one finding, so ours count the same",
+    "skipped": "the list of analyzers that did not run names the ones that are not here",
+    "recommendations and decisions of other analyzers": "left out, except where a stand-in takes their place",
+    "health": "the report is not here",
+    "17 g13": "a gate that cannot be read is refused by the surface that parses it (LOP-E034), before the engine is called",
+    "23 live_facts of acme": "the contradiction behind them is not here",
+    "summary, proposal, confidence": "informative only, says the README",
+    "order inside one severity": "the reference orders by address, ours by age and identity",
+    "because of the engine's own entries": "its own wording",
+}
+
+# (vector, run) → what our run must propose otherwise. `drop` and `add` are matches on recommendations.
+CHANGES: Final[dict[tuple[str, str], Json]] = {
+    ("01-first-minute", "r"): {
+        "why": "of JSON the fields that say what went wrong are signed (loop-engine §5)",
+        "signature": {'{"error":"rate_limited"}': "rate_limited"},
+    },
+    ("03-error-signatures", "r"): {
+        "why": "3-digit HTTP statuses are kept (superseded pin); an empty message has a name (better of 04)",
+        "drop": [{"args": {"tool": "v2"}}],
+        "add": [
+            {"args": {"tool": "empty", "count": 6, "rate": 100, "signature": "no message"}, "severity": "high"},
+            {"args": {"tool": "blank", "count": 6, "rate": 100, "signature": "no message"}, "severity": "high"},
+        ],
+    },
+    ("17-run-gates", "g8"): {
+        "why": "a skill is new, too (better of g8): the run goes ahead",
+        "run": {"outcome": "ran", "skip_reason": None, "new_grains": 1, "proposed": 1, "deduped": 1},
+    },
+    ("17-run-gates", "g10"): {
+        "why": "the last run is g8, five hours ago",
+        "run": {"outcome": "skipped", "skip_reason": "not_stale", "proposed": 0, "deduped": 0},
+    },
+    ("20-hook-captured-errors", "g"): {
+        "why": "capture writes a tool grain beside the event: the error gate opens, and the finding comes with this run",
+        "run": {"outcome": "ran", "skip_reason": None},
+        "add": [{"analyzer": "loop.tool_failure/1", "severity": "high", "args": {"tool": "Bash", "count": 6, "rate": 100}}],
+    },
+    ("20-hook-captured-errors", "r"): {
+        "why": "already proposed by g", "drop": [{"args": {"tool": "Bash"}}],
+    },
+    ("23-fixes-breed-findings", "r3"): {
+        "why": "a rollback starts a quiet time like a rejection (D26)",
+        "drop": [{"analyzer": "loop.duplicate_sweep/1"}],
+    },
+}  # fmt: skip
+
+# (vector, number of the entry) → the decision goes otherwise here
+DECISIONS: Final[dict[tuple[str, int], Json]] = {
+    ("13-lifecycle", 12): {
+        "why": "the fused call refuses what destroys, with every right and the flag (superseded pin, D19)",
+        "ok": False,
+        "error": "LOP-E023",
+    },
+}
+# (vector, number of the entry) → what recall returns here
+LIVE: Final[dict[tuple[str, int], list[str]]] = {
+    ("13-lifecycle", 16): ["tier=GOLD", "tier=gold"],  # better: an undo restores both
+    ("23-fixes-breed-findings", 6): ["likes=Tea"],  # better: one is left, and it is the first
+    ("23-fixes-breed-findings", 11): ["likes=TEA", "likes=Tea", "likes=tea"],  # better: as at the beginning
+}
+STAND_INS: Final = {
+    "13-lifecycle": {"a2": {"object": "GOLD"}},
+    "14-cooldown-doubling": {"a2": {"object": "GOLD"}},
+}
+
+
+def load(name: str) -> Json:
+    found: Json = json.loads(shared(f"{FOLDER}/{name}.json").read_text())
+    return found
+
+
+def test_every_vector_is_run_or_listed() -> None:
+    """None is skipped silently."""
+    there = {path.stem for path in shared(FOLDER).glob("*.json")}
+    assert there == set(RUN) | set(NOT_RUN)
+    assert not set(RUN) & set(NOT_RUN)
+    assert {name for name, _ in (*CHANGES, *DECISIONS, *LIVE)} <= set(RUN)
+
+
+@pytest.mark.parametrize(
+    "factory", [factory for _, factory in SUBSTRATES], ids=[name for name, _ in SUBSTRATES]
+)
+@pytest.mark.parametrize("name", RUN)
+def test_loop_vector(name: str, factory: Factory, tmp_path: Path) -> None:
+    """What the vector expects, and what ours must do better."""
+    Player(load(name), factory(tmp_path)).play()
+
+
+class Player:
+    """Plays the operations of one vector and compares each result with the next expectation."""
+
+    def __init__(self, vector: Json, substrate: Substrate) -> None:
+        self.vector, self.substrate = vector, substrate
+        self.id: str = vector["id"]
+        self.now: int = vector["now_ms"]
+        self.names: dict[str, str] = {}
+        self.calls = 0
+        self.tools: dict[str, str] = {}  # call id → tool, of events
+        self.expected = list(enumerate(vector["expect"]))
+        self.stood_in = self.id in STAND_INS
+
+    def play(self) -> None:
+        for op in self.vector["ops"]:
+            self.now = op.get("now_ms", self.now)
+            getattr(self, f"do_{op['op']}")(op)
+        assert not self.expected, "every expectation was met by an operation"
+
+    def next(self) -> tuple[int, Json]:
+        return self.expected.pop(0)
+
+    # --- filling -----------------------------------------------------------------------------------
+
+    def grain(self, op: Json) -> NewGrain:
+        fields = {**op["fields"], **STAND_INS.get(self.id, {}).get(op["as"], {})}
+        return NewGrain(op["type"], op.get("namespace", self.vector["namespace"]), op["at_ms"], fields)
+
+    def do_add(self, op: Json) -> None:
+        self.names[op["as"]] = self.substrate.put(self.grain(op)).address
+        for block in op["fields"].get("content_blocks", ()):
+            self.capture(block, op["at_ms"])
+
+    def capture(self, block: Json, at: int) -> None:
+        """What the capture of a transcript does with a block: a tool grain a result, joined to its call by id."""
+        if block["type"] == "tool_use":
+            self.tools[block["id"]] = block["name"]
+        else:
+            self.call(self.tools[block["tool_use_id"]], block["content"], block["is_error"], at)
+
+    def do_supersede(self, op: Json) -> None:
+        put = self.substrate.supersede(self.names[op["target"].removeprefix("@")], self.grain(op))
+        self.names[op["as"]] = put.address
+
+    def do_tool_call(self, op: Json) -> None:
+        for n in range(op.get("repeat", 1)):
+            at = op["at_ms"] + n * op.get("every_ms", 0)
+            address = self.call(op["tool"], op["result"], op["is_error"], at)
+            self.names[f"{op['as']}.{n}" if "repeat" in op else str(op["as"])] = address
+
+    def call(self, tool: str, result: str, error: bool, at: int) -> str:
+        self.calls += 1
+        fields = {
+            "tool_name": tool,
+            "tool_content": result,
+            "is_error": error,
+            "tool_call_id": f"call-{self.calls}",
+        }
+        return self.substrate.put(NewGrain("tool", self.vector["namespace"], at, fields)).address
+
+    def do_config(self, op: Json) -> None:
+        assert not op["analyzer"].startswith(HERE), (
+            "none of these vectors configures an analyzer that is here"
+        )
+
+    # --- runs --------------------------------------------------------------------------------------
+
+    def do_run(self, op: Json) -> None:
+        number, expected = self.next()
+        gates = dict(op.get("options", {}))
+        gates.pop("full_sweep", None)  # for analyzers that count, a full sweep is a run
+        if "if_stale" in gates:
+            told = gates.pop("if_stale")
+            if not told.endswith("h") or not told[:-1].isdigit():
+                return  # NOT_COMPARED: 17 g13
+            gates["if_stale_ms"] = int(told[:-1]) * 3_600_000
+        outcome = run(self.substrate, RunOptions(trigger=self.vector["actor"], **gates), self.now)
+        stored = [self.body(address) for address in outcome.recommendations]
+        if self.id == "13-lifecycle":
+            self.plant_destructive()
+        change = CHANGES.get((self.id, op["as"]), {})
+        wanted = self.wanted(expected, op["as"], change)
+        for one in wanted:
+            matching = [body for body in stored if self.matches(body, one)]
+            assert len(matching) == 1, (op["as"], one, [dict(body.summary.args) for body in stored])
+            stored.remove(matching[0])
+        assert not stored, (op["as"], [dict(body.summary.args) for body in stored])
+        told_run = {**expected, **change.get("run", {})}
+        keys = ["outcome", "skip_reason", "auto_applied"]
+        if self.id == "17-run-gates":
+            keys += ["new_grains", "new_error_events", "proposed", "deduped"]
+        assert {key: getattr(outcome, key) for key in keys} == {key: told_run[key] for key in keys}, op["as"]
+        assert outcome.stored == len(wanted), number
+
+    def wanted(self, expected: Json, name: str, change: Json) -> list[Json]:
+        """The recommendations of our analyzers that this run must store, with what must be better."""
+        better = [one for one in self.vector.get("better", ()) if one.get("run") == name]
+        drops = change.get("drop", []) + [one["match"] for one in better if one["change"] == "drop"]
+        adds = change.get("add", []) + [one["rec"] for one in better if one["change"] == "add"]
+        ours = [self.renamed(one) for one in expected["recommendations"]] + adds
+        kept = [one for one in ours if one.get("analyzer", HERE[0]).startswith(HERE)]
+        return [
+            self.resigned(one, change.get("signature", {}))
+            for one in kept
+            if not any(contains(one, drop) for drop in drops)
+        ]
+
+    def resigned(self, one: Json, signatures: Mapping[str, str]) -> Json:
+        text = json.dumps(one)
+        for old, new in signatures.items():
+            text = text.replace(json.dumps(old), json.dumps(new))
+        changed: Json = json.loads(text)
+        return changed
+
+    def renamed(self, one: Json) -> Json:
+        """A contradiction where a duplicate stands in for it: only that it was found is compared."""
+        if self.stood_in and one["analyzer"].startswith("loop.contradiction_sweep"):
+            return {
+                "analyzer": "loop.duplicate_sweep/1",
+                "args": {"subject": "acme"},
+                "evidence": one["evidence"],
+            }
+        return one
+
+    def matches(self, body: Recommendation, one: Json) -> bool:
+        row = self.row(body.address)
+        told: Json = {
+            "analyzer": body.analyzer,
+            "severity": body.severity,
+            "target_ref": body.target_ref.split("#")[0],
+            "action": body.action,
+            "args": dict(body.summary.args),
+            "template": body.summary.template_id,
+            "evidence": sorted(body.evidence),
+            "evidence_count": len(body.evidence),
+            "destructive": body.destructive,
+            "rollbackable": body.rollbackable,
+            "metric": dict(body.metric) if body.metric else None,
+            "status_after_run": row.status,
+            "evidence_capped": body.evidence_total > len(body.evidence),
+        }
+        wanted = {key: value for key, value in one.items() if key in told}
+        if "evidence" in wanted:
+            wanted["evidence"] = sorted(self.names[name.removeprefix("@")] for name in wanted["evidence"])
+        family, _, action = one.get("dedup", (body.analyzer.split("/")[0], "", body.action))
+        return contains(told, wanted) and body.identity == identity(family, body.target_ref, action)
+
+    def plant_destructive(self) -> None:
+        stale = self.names["s"]
+        found = draft(
+            [Forget(stale)], [stale], target_ref=f"grain:{stale}", action="expire", severity="low",
+        )  # fmt: skip
+        plant(
+            self.substrate, found, analyzer="loop.staleness/1", creator="engine:loop.staleness/1", at=self.now
+        )
+
+    # --- decisions ---------------------------------------------------------------------------------
+
+    def analyzer(self, selector: Json) -> str | None:
+        """The analyzer a selector means here; None: not here."""
+        wanted: str = selector["analyzer"]
+        if self.stood_in and wanted == "loop.contradiction_sweep":
+            return "loop.duplicate_sweep"
+        stands = self.stood_in and wanted == "loop.staleness"
+        return wanted if wanted in HERE or stands else None
+
+    def select(self, selector: Json, analyzer: str) -> str:
+        for row in views.ledger(self.substrate):
+            target = selector.get("target_ref")
+            if (
+                row.analyzer.startswith(analyzer)
+                and row.status == selector.get("status", row.status)
+                and (target is None or row.target_ref.split("#")[0] == target)
+            ):
+                return row.address
+        raise AssertionError(selector)
+
+    def decide(self, op: Json, act: Callable[..., Receipt]) -> None:
+        number, expected = self.next()
+        analyzer = self.analyzer(op["rec"])
+        if analyzer is None:
+            return
+        address = self.select(op["rec"], analyzer)
+        scopes = op["scopes"].split(",") if "scopes" in op else None
+        who = caller(self.vector["actor"], scopes)
+        wanted = {**expected, **DECISIONS.get((self.id, number), {})}
+        if not wanted["ok"]:
+            with refused_unchanged(self.substrate, wanted["error"][:8]):
+                act(self.substrate, address, op["because"], who, self.now)
+            return
+        receipt = act(self.substrate, address, op["because"], who, self.now)
+        assert receipt.chain_verified, number
+        result = expected["result"]
+        assert receipt.to_status == result.get("status", receipt.to_status)
+        assert self.body(address).rollbackable == result.get("rollbackable", self.body(address).rollbackable)
+
+    def do_apply(self, op: Json) -> None:
+        self.decide(op, lifecycle.approve_and_apply)
+
+    def do_approve(self, op: Json) -> None:
+        self.decide(op, lifecycle.approve)
+
+    def do_dismiss(self, op: Json) -> None:
+        self.decide(op, lifecycle.reject)
+
+    def do_rollback(self, op: Json) -> None:
+        self.decide(op, lifecycle.rollback)
+
+    # --- reports -----------------------------------------------------------------------------------
+
+    def do_health(self, op: Json) -> None:
+        self.next()
+
+    def do_live_facts(self, op: Json) -> None:
+        number, expected = self.next()
+        if self.id == "23-fixes-breed-findings" and op["subject"] == "acme":
+            return
+        live = sorted(
+            f"{grain.get('relation')}={grain.get('object')}"
+            for grain in self.substrate.scan("fact", [self.vector["namespace"]])
+            if grain.live and grain.get("subject") == op["subject"]
+        )
+        assert live == LIVE.get((self.id, number), expected["objects"]), number
+
+    def do_queue(self, op: Json) -> None:
+        number, expected = self.next()
+        status = op.get("status", "pending")
+        rows = reports.queue(self.substrate, None if status == "all" else (status,))
+        mine = [
+            (row.severity, row.analyzer, row.target_ref.split("#")[0], row.status, row.destructive)
+            for row in rows
+        ]
+        order = ["high", "medium", "low", "info"]
+        assert [row[0] for row in mine] == sorted((row[0] for row in mine), key=order.index)
+        assert sorted(mine) == sorted(self.queue_row(row) for row in expected["rows"] if self.is_here(row)), (
+            number
+        )
+
+    def is_here(self, row: Json) -> bool:
+        return self.analyzer({"analyzer": row["analyzer"].split("/")[0]}) is not None
+
+    def queue_row(self, row: Json) -> tuple[str, str, str, str, bool]:
+        analyzer, severity, status = row["analyzer"], row["severity"], row["status"]
+        if analyzer == "loop.contradiction_sweep/1":
+            analyzer, severity = "loop.duplicate_sweep/1", "low"
+        if analyzer == "loop.staleness/1" and status == "applied":
+            status = "pending"  # the fused apply of what destroys was refused here
+        target = row["target_ref"]
+        if target.startswith("grain:@"):
+            target = f"grain:{self.names[target.removeprefix('grain:@')]}"
+        return severity, analyzer, target, status, row["destructive"]
+
+    def do_audit(self, op: Json) -> None:
+        _, expected = self.next()
+        analyzer = self.analyzer(op["rec"])
+        assert analyzer is not None
+        chain = reports.chain(self.substrate, self.select(op["rec"], analyzer))
+        assert chain.verified
+        assert expected["links_to_previous"]
+        assert len(chain.entries) == len(expected["chain"])
+        for entry, wanted in zip(chain.entries, expected["chain"], strict=True):
+            told = (entry.from_status, entry.to_status, entry.observer, entry.at)
+            assert told == (
+                wanted["from_status"],
+                wanted["to_status"],
+                wanted["observer_type"],
+                wanted["at_ms"],
+            )
+            if wanted["observer_type"] == "human":
+                assert (entry.actor, entry.because) == (wanted["actor"], wanted["because"])
+            else:
+                assert entry.actor == f"engine:{analyzer}/1"
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    def row(self, address: str) -> LedgerRow:
+        row = views.ledger_row(self.substrate, address)
+        assert row is not None
+        return row
+
+    def body(self, address: str) -> Recommendation:
+        grain = self.substrate.get(address)
+        assert grain is not None
+        return read_recommendation(grain)
+
+
+def contains(whole: Any, part: Any) -> bool:
+    """Whether ``whole`` has everything that ``part`` says."""
+    if isinstance(part, Mapping):
+        return isinstance(whole, Mapping) and all(
+            key in whole and contains(whole[key], value) for key, value in part.items()
+        )
+    return bool(whole == part)
