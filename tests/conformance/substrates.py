@@ -10,12 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from deja_tui.adapter import StoreSubstrate
 from deja_tui.engine.substrate import Substrate
 from deja_tui.reference import BareSubstrate, ReferenceSubstrate
+from deja_tui.store.memory import Store
+from tests.support import NOW
 
 Factory = Callable[[Path], Substrate]
 
 SUBSTRATES: Final[list[tuple[str, Factory]]] = [
     ("reference", lambda folder: ReferenceSubstrate()),
     ("bare", lambda folder: BareSubstrate()),
+    ("file", lambda folder: StoreSubstrate(Store.open(folder / "a.deja", clock=lambda: NOW))),
 ]
