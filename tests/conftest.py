@@ -25,7 +25,7 @@ import pytest_textual_snapshot  # noqa: E402
 from syrupy.data import SnapshotCollections  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parent.parent
-_FONT_FACES = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+_ADDRESSES = re.compile(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", re.DOTALL)
 
 
 class PlacedSvg(pytest_textual_snapshot.SVGImageExtension):
@@ -40,7 +40,7 @@ class PlacedSvg(pytest_textual_snapshot.SVGImageExtension):
         return _case(test_location)[1]
 
     def serialize(self, *args: Any, **kwargs: Any) -> Any:
-        return _FONT_FACES.sub("", super().serialize(*args, **kwargs))
+        return _ADDRESSES.sub("", super().serialize(*args, **kwargs))
 
     def discover_snapshots(self, *, test_location: Any) -> SnapshotCollections:
         # The folder holds text snapshots too; a test of its own finds files that no case asks for.

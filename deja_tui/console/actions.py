@@ -213,6 +213,13 @@ def fits(decision: str, status: str) -> bool:
     return status in _FROM[decision]
 
 
+def offered(verb: str, case: Case | None) -> bool:
+    """Whether a key is worth a hint: a decision only where it can follow the status, a dry run while it is open."""
+    if verb in DECISIONS:
+        return case is not None and fits(verb, case.status)
+    return verb != "dry_run" or (case is not None and case.status in ("pending", "approved"))
+
+
 def refusal(decision: str, case: Case, rights: Rights, actor: str) -> str | None:
     """Why a decision cannot be made, as one sentence, or None. The engine checks again; this only saves typing."""
     missing = rights.missing(BY_ID[f"queue.{decision}"].right)

@@ -166,8 +166,8 @@ def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
 
 def _flags(row: QueueRow) -> Line:
     return line(
-        Span("FORGET ", "error") if row.destructive else "",
-        Span("imported ", "warning") if row.foreign else "",
+        *((Span("FORGET", "error"), Span(" ")) if row.destructive else ()),
+        *((Span("imported", "warning"), Span(" ")) if row.foreign else ()),
     )
 
 
@@ -330,9 +330,7 @@ def trail_section(chain: Chain, room: int, digits: int) -> Section:
     if chain.verified:
         return Section("trail", "Trail, chain verified", "heading", tuple(trail(chain, room, digits)))
     at = f" at {short(chain.fault_address, digits)}" if chain.fault_address else ""
-    return Section(
-        "trail", f"Trail, CHAIN BROKEN{at}: decisions off", "error", tuple(trail(chain, room, digits))
-    )
+    return Section("trail", f"Trail, CHAIN BROKEN{at}", "error", tuple(trail(chain, room, digits)))
 
 
 def trail(chain: Chain, room: int, digits: int) -> list[Line]:
@@ -340,7 +338,7 @@ def trail(chain: Chain, room: int, digits: int) -> list[Line]:
     lines: list[Line] = []
     if not chain.verified:
         fault = clean(chain.fault or "the audit chain does not verify", limit=200)
-        lines.extend(wrap(line(Span(f" ! {fault}", "error")), room, _TEXT_HANG))
+        lines.extend(wrap(line(Span(f" ! decisions are off: {fault}", "error")), room, _TEXT_HANG))
     for entry in chain.entries:
         bad = entry.address == chain.fault_address
         head = line(

@@ -8,7 +8,7 @@ is the only way a key does something, so a screen can also refuse keys that were
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -16,7 +16,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from deja_tui.console.actions import ACTIONS, DECISIONS, Action, Case, fits, refusal
+from deja_tui.console.actions import ACTIONS, DECISIONS, Action, Case, offered, refusal
 from deja_tui.console.feed import Reviews
 from deja_tui.console.keymap import key_name
 from deja_tui.console.launch import LEAST
@@ -147,8 +147,8 @@ class DejaScreen(Screen[None]):
             " ",
         )
 
-    def set_hints(self, status: str | None = None, *, destructive: bool = False) -> None:
-        """The keys of this state; a decision only where it can follow ``status``."""
+    def set_hints(self, case: Case | None = None, *, without: Collection[str] = ()) -> None:
+        """The keys of this state; a decision only where it can follow the status of ``case``, dimmed when it is off."""
         app = self.console_app
         shown: list[Hint] = []
         pinned: list[Hint] = []
@@ -156,10 +156,12 @@ class DejaScreen(Screen[None]):
             if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
                 continue
             verb = action.id.rpartition(".")[2]
-            if verb in DECISIONS and status is not None and not fits(verb, status):
+            if verb in without or not offered(verb, case):
                 continue
-            warning = CANNOT_BE_UNDONE if verb == "apply" and destructive else ""
+            warning = CANNOT_BE_UNDONE if verb == "apply" and case is not None and case.destructive else ""
             on = app.rights.missing(action.right) is None
+            if verb in DECISIONS and case is not None:
+                on = refusal(verb, case, app.rights, app.actor) is None
             hint = Hint(app.keymap.first(action.id), action.hint, on, warning)
             (pinned if action.id.startswith("app.") or verb == "back" else shown).append(hint)
         self.part(Hints, "hints").show_hints(shown, pinned)

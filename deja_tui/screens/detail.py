@@ -128,7 +128,7 @@ class DetailScreen(ReadingScreen):
             self.set_hints()
             return
         self.set_title(shown.identity(self.detail, self.title_room))
-        self.set_hints(self.detail.status, destructive=self.detail.recommendation.destructive)
+        self.set_hints(case_of(self.detail))
         fill(
             self.detail,
             self.console_app.now_ms(),

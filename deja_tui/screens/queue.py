@@ -35,6 +35,7 @@ LIST_SIDE: Final = 50
 PREVIEW_LEAST: Final = 9
 REST_SECONDS: Final = 0.06
 _KEPT: Final = 64
+_OF_A_ROW: Final = ("open", "walk", "evidence", "trail", "sort")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,15 @@ class QueueScreen(DejaScreen):
         """The selected row."""
         return self.rows[self.listing.selected] if self.rows else None
 
+    @property
+    def case(self) -> Case | None:
+        """What is known about deciding the selected one."""
+        row = self.row
+        if row is None:
+            return None
+        found = self.details.get(row.address)
+        return case_of(found) if found else Case(row.status, row.foreign, row.destructive, row.rollbackable)
+
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
@@ -176,7 +186,7 @@ class QueueScreen(DejaScreen):
         if self.editor.active:
             self.draw_typing()
         else:
-            self.set_hints(row.status if row else "none", destructive=row is not None and row.destructive)
+            self.set_hints(self.case, without=() if row else _OF_A_ROW)
 
     def draw_typing(self) -> None:
         keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
@@ -250,6 +260,7 @@ class QueueScreen(DejaScreen):
             self.details.popitem(last=False)
         row = self.row
         if row is not None and row.address == found.recommendation.address:
+            self.draw_around()
             self.draw_preview(found)
 
     def glance(self, row: QueueRow) -> list[Line]:
@@ -422,9 +433,7 @@ class QueueScreen(DejaScreen):
         if row is None:
             self.say("there is nothing to decide")
             return
-        found = self.details.get(row.address)
-        known = case_of(found) if found else Case(row.status, row.foreign, row.destructive, row.rollbackable)
-        self.decide(decision, row.address, known)
+        self.decide(decision, row.address, self.case or Case(row.status))
 
     def do_quit(self) -> None:
         self.console_app.leave()

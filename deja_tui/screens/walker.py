@@ -65,17 +65,17 @@ class Walk:
         """How many receipts moved a recommendation to a status."""
         return sum(1 for receipt in self.receipts if receipt.to_status == to_status)
 
-    def counts(self) -> str:
-        """``approved 1  rejected 0  skipped 2``."""
+    def counts(self, room: int = 80) -> str:
+        """``approved 1  rejected 0  skipped 2``; without zeros, then nothing, where there is no room."""
         counts = {"approved": self.count("approved"), "rejected": self.count("rejected")}
         further = {"applied": self.count("applied"), "rolled back": self.count("rolled_back")}
-        if any(further.values()):
-            # The title has no room for zeros then.
-            counts = {name: count for name, count in {**counts, **further}.items() if count}
-            return "  ".join(f"{name} {count}" for name, count in counts.items())
-        return "  ".join(
-            f"{name} {count}" for name, count in {**counts, "skipped": len(self.skipped)}.items()
-        )
+        counts |= {name: count for name, count in further.items() if count}
+        counts["skipped"] = len(self.skipped)
+        told = "  ".join(f"{name} {count}" for name, count in counts.items())
+        if len(told) <= room:
+            return told
+        told = "  ".join(f"{name} {count}" for name, count in counts.items() if count)
+        return told if len(told) <= room else ""
 
 
 class WalkerScreen(ReadingScreen):
@@ -407,7 +407,9 @@ class WalkerScreen(ReadingScreen):
         else:
             total = len(self.way.addresses)
             place = "end" if self.way.address is None else f"{self.way.place + 1} of {total}"
-            left = line(Span("deja review", "strong"), f"  {place}   {self.way.counts()}")
+            before = f"  {place}   "
+            room = self.title_room - len("deja review") - len(before)
+            left = line(Span("deja review", "strong"), before, self.way.counts(room))
         self.set_title(left)
 
     def draw_hints(self) -> None:
@@ -420,10 +422,7 @@ class WalkerScreen(ReadingScreen):
             self.part(Hints, "hints").show_hints([Hint("", "recording …", on=False)])
             return
         detail = self.detail if self.state != "summary" else None
-        self.set_hints(
-            detail.status if detail else "none",
-            destructive=detail is not None and detail.recommendation.destructive,
-        )
+        self.set_hints(case_of(detail) if detail else None)
 
     def seen(self) -> tuple[range, int]:
         """The lines of the change in the pager, and how many of them were on the screen."""

@@ -56,7 +56,7 @@ class Hints(OneLine):
 
 def drawn(hint: Hint) -> Line:
     """``a approve``: the key stands out, unless it is off."""
-    if not hint.on:
-        return line(Span(f"{hint.key} {hint.does}", "dim"))
     warning = Span(f" {hint.warning}" if hint.warning else "", "error")
+    if not hint.on:
+        return line(Span(f"{hint.key} {hint.does}", "dim"), warning)
     return line(Span(hint.key, "key"), f" {hint.does}", warning)

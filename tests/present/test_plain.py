@@ -145,8 +145,8 @@ def test_a_broken_chain_is_the_headline() -> None:
     lines = plain.trail_lines(
         replace(chain, verified=False, fault="an entry names no predecessor", fault_address=bad)
     )
-    assert lines[0].startswith(f"-- Trail, CHAIN BROKEN at {bad[:8]}: decisions off -")
-    assert lines[1] == " ! an entry names no predecessor"
+    assert lines[0].startswith(f"-- Trail, CHAIN BROKEN at {bad[:8]} -")
+    assert lines[1] == " ! decisions are off: an entry names no predecessor"
     assert lines[4].startswith("!2026-03-02 09:00Z  approved")
 
 

@@ -113,7 +113,8 @@ class FakeReviews:
             results=(build.address(f"result {address}"),) if act == "apply" else (),
         )
         chain = replace(detail.chain, entries=(*detail.chain.entries, entry))
-        self.details[address] = replace(detail, status=_TO[act], chain=chain)
+        plan = detail.plan if _TO[act] == "approved" else None
+        self.details[address] = replace(detail, status=_TO[act], chain=chain, plan=plan)
         return Receipt(
             address, entry.address, detail.status, _TO[act], entry.actor, because, NOW, True, entry.results
         )

@@ -274,7 +274,7 @@ async def test_apply_after_approve_has_a_reason_and_a_receipt_of_its_own() -> No
         await user.type("not so soon")
         await user.press("enter")
         assert any(row.startswith("ROLLED BACK  ") for row in user.rows)
-        assert "applied 1  rolled back 1" in user.title
+        assert "approved 1  applied 1  rolled back 1" in user.title
         assert [act for act, _, _ in user.reviews.log] == ["approve", "apply", "rollback"]
 
 

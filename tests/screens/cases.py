@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The screens and states that are kept as snapshots: how to get there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from deja_tui.engine.objects import Chain
+from deja_tui.errors import DejaError
+from tests.present import build
+from tests.screens.fake import FakeReviews
+from tests.screens.user import User, destroyer, reader
+
+SIZES = ((80, 24), (120, 40))
+SVG = ("queue", "detail", "walker-reason", "walker-receipt", "help", "queue-light", "queue-mono")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Keys to press; ``type:`` types text. ``before`` prepares the memory, ``during`` acts before the last key."""
+
+    keys: tuple[str, ...] = ()
+    before: Callable[[], FakeReviews] = FakeReviews
+    options: dict[str, Any] = field(default_factory=dict)
+    during: Callable[[User], Awaitable[None]] | None = None
+
+
+def broken() -> FakeReviews:
+    found = build.duplicates()
+    first = found.chain.entries[0]
+    approved = build.entry(
+        first.recommendation,
+        "approved",
+        was="pending",
+        before=build.address("gone"),
+        actor="user:mallory",
+        because="trust me",
+    )
+    chain = Chain(
+        (first, approved), False, "an entry names a predecessor that is not there", approved.address
+    )
+    return FakeReviews([replace(found, chain=chain)])
+
+
+def long_change() -> FakeReviews:
+    return FakeReviews(
+        [
+            build.tool_failure(
+                "the service answers again later " * 60,
+                summary="stripe_refund: 8 of 20 calls failed the same way",
+            )
+        ]
+    )
+
+
+def mixed() -> FakeReviews:
+    reviews = FakeReviews()
+    reviews.elsewhere(
+        "approve", build.tool_failure().recommendation.address, "seen in two sessions", actor="user:ana"
+    )
+    reviews.elsewhere("apply", build.tool_failure().recommendation.address, "agreed", actor="user:ana")
+    reviews.elsewhere(
+        "reject", build.duplicates().recommendation.address, "both are needed", actor="user:bob"
+    )
+    return reviews
+
+
+def unreadable() -> FakeReviews:
+    reviews = FakeReviews()
+    reviews.faults["queue"] = DejaError(
+        "STO-E004", "the file is locked by another writer", "try again in a moment"
+    )
+    return reviews
+
+
+def hostile() -> FakeReviews:
+    bad = "\x1b[2J[@click=app.quit]x[/] \u202eevil\u2069 pay\u200bpal 日本 ok» = fact safe"
+    tool = build.tool_failure(bad, "Bash\x1b[7m", summary=f"Bash: 3 of 4 calls failed the same way: {bad}")
+    tool = replace(tool, evidence=tuple(build.error(number, bad + "\n" * number) for number in range(3)))
+    return FakeReviews([tool, build.duplicates()])
+
+
+async def faster(user: User) -> None:
+    user.reviews.elsewhere(
+        "reject", build.tool_failure().recommendation.address, "already fixed in the client"
+    )
+
+
+WHY = "type:retries belong in the client"
+CASES: dict[str, Case] = {
+    "queue": Case(),
+    "queue-destructive": Case(("j",)),
+    "queue-filter": Case(("/", "type:dup")),
+    "queue-filter-hides-all": Case(("/", "type:nothing like this", "enter")),
+    "queue-empty": Case(before=lambda: FakeReviews([])),
+    "queue-all": Case(tuple("ffffff"), mixed),
+    "queue-newest": Case(("o",)),
+    "queue-read-only": Case(("a",), options={"rights": reader()}),
+    "queue-unreadable": Case((), unreadable),
+    "queue-hostile": Case((), hostile),
+    "queue-light": Case(options={"theme": "light"}),
+    "queue-mono": Case(options={"theme": "mono"}),
+    "detail": Case(("enter",)),
+    "detail-duplicates": Case(("G", "enter")),
+    "detail-destructive": Case(("j", "enter")),
+    "detail-all-fields": Case(("enter", "enter")),
+    "detail-applied": Case(("f", "f", "f", "enter", "t"), mixed),
+    "detail-chain-broken": Case(("enter", "a"), broken),
+    "detail-hostile": Case(("enter",), hostile),
+    "walker": Case(("w",)),
+    "walker-unseen": Case(("w", "a"), long_change),
+    "walker-reason": Case(("w", "a", WHY)),
+    "walker-reason-refused": Case(("w", "a", "enter")),
+    "walker-receipt": Case(("w", "a", WHY, "enter")),
+    "walker-apply": Case(("w", "a", WHY, "enter", "p", "type:agreed with the team")),
+    "walker-applied": Case(("w", "a", WHY, "enter", "p", "type:agreed with the team", "enter")),
+    "walker-confirm": Case(
+        ("w", "s", "a", "type:the promotion is over", "enter", "p", "type:erase it", "enter"),
+        options={"rights": destroyer()},
+    ),
+    "walker-meanwhile": Case(("w", "a", WHY, "enter"), during=faster),
+    "walker-summary": Case(
+        (
+            "w",
+            "s",
+            "a",
+            "type:the promotion is over",
+            "enter",
+            "enter",
+            "x",
+            "type:both are needed",
+            "enter",
+            "enter",
+        )
+    ),
+    "single-reject": Case(("G", "x", "type:both are needed")),
+    "help": Case(("?",)),
+    "help-walker": Case(("w", "?")),
+}
+
+
+async def play(user: User, case: Case) -> None:
+    """Press the keys of a case."""
+    for place, key in enumerate(case.keys):
+        if case.during is not None and place == len(case.keys) - 1:
+            await case.during(user)
+        if key.startswith("type:"):
+            await user.type(key.removeprefix("type:"))
+        else:
+            await user.press(key)
