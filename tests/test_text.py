@@ -366,6 +366,7 @@ SIGNED: list[tuple[object, str]] = [
     ("\x1b]0;t\x07boom\x9b0m", "boom"),
     ("bo\u200bom\x07", "boom"),
     ("e\u200d\u0301 failed", "é failed"),
+    ("7f3a2c1e-9b1d-4c2e-8a11-0a1b2c3d4e5f\u0338 failed", "<id≯ failed"),
     ("٣ of 7 failed", "# of # failed"),
     ('{"error":"rate_limited"}', "rate_limited"),
     ('{"error":"user/not_found"}', "user/not_found"),

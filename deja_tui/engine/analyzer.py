@@ -40,7 +40,8 @@ class Param:
             return value
         if self.kind == "str" and isinstance(value, str) and len(value) <= self.high:
             return value
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        number = whole or (isinstance(value, float) and math.isfinite(value))
         if self.kind == "int" and number and value == int(value) and self.low <= value <= self.high:
             return int(value)
         if self.kind == "float" and number and self.low <= value <= self.high:

@@ -136,8 +136,11 @@ def _already_there() -> LoopError:
 
 def _grain(operation: Add | Supersede, recommendation: str, now_ms: int) -> NewGrain:
     fields = dict(operation.fields)
+    # provenance leads from what was written to the decision, and from there to its evidence
     if isinstance(operation, Add):
         fields["derived_from"] = recommendation
+    else:
+        fields["derived_from"] = [operation.target, recommendation]
     return NewGrain(operation.type, operation.namespace, now_ms, fields)
 
 

@@ -163,7 +163,8 @@ def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
 
 def find(substrate: Substrate, address: str) -> LedgerRow:
     """The row of ``address``, derived where a cached ledger has lost it. Raises LOP-E040 when it is none."""
-    if not _ADDRESS.match(address):  # a memory need not know what to answer to anything else
+    # one full address (D15); a memory need not know what to answer to anything else
+    if not isinstance(address, str) or not _ADDRESS.match(address):
         raise LoopError("LOP-E040", "this is no address of a recommendation", "deja loop list --status all")
     return views.ledger_row(substrate, address) or audit.derive(substrate, address)
 

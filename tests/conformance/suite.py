@@ -551,9 +551,12 @@ def a_planted_draft_is_reviewed_like_any_other(substrate: Substrate) -> None:
 
 @check
 def an_address_that_is_none_is_no_recommendation(substrate: Substrate) -> None:
-    """LOP-E040 for whatever a caller passes as an address, never an accident."""
+    """LOP-E040 for whatever a caller passes as an address, two of them included (D15), never an accident."""
     fact(substrate, "a", "b", "c")
-    for address in (
+    strange: tuple[Any, ...] = (
+        None,
+        7,
+        ["0" * 64, "1" * 64],
         "0" * 64,
         "",
         "xyz",
@@ -562,7 +565,8 @@ def an_address_that_is_none_is_no_recommendation(substrate: Substrate) -> None:
         "0" * 65,
         "' OR 1=1 --",
         next(substrate.scan("fact")).address,
-    ):
+    )
+    for address in strange:
         with refused("LOP-E040"):
             reports.show(substrate, address, ANA)
         with refused("LOP-E040"):

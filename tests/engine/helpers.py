@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deja_tui.engine import RunOptions, audit, run, views
+from deja_tui.engine import RunOptions, audit, lifecycle, run, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.draft import Draft
 from deja_tui.engine.identity import identity
@@ -136,6 +136,7 @@ def plant(
             now_ms=at,
             notes={"creator": creator, "trigger": "user:test", "source": "submitted"},
         )
+    lifecycle.record(substrate, address)
     return address
 
 

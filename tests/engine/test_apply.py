@@ -112,6 +112,11 @@ def test_what_an_apply_adds_names_its_recommendation() -> None:
     assert grain is not None
     assert grain.get("derived_from") == address
     assert (grain.created_at, grain.namespace, grain.get("object")) == (NOW + 1, "shared", "a")
+    address, f = planted(substrate, KINDS["supersede"])
+    (written,) = lifecycle.apply(substrate, address, "do it", ANA, NOW + 2).results
+    grain = substrate.get(written)
+    assert grain is not None
+    assert grain.get("derived_from") == [f[0], address]
 
 
 def test_forgetting_leaves_no_inverse() -> None:
@@ -271,7 +276,7 @@ def test_a_write_that_is_already_there_undoes_the_rest() -> None:
         address, f = planted(
             substrate, lambda f: [Retire(f[1], f[0]), Supersede(f[2], "fact", "shared", new("b"))]
         )
-        substrate.put(NewGrain("fact", "shared", NOW + 1, new("b")))
+        substrate.put(NewGrain("fact", "shared", NOW + 1, {**new("b"), "derived_from": [f[2], address]}))
         before = recalled(substrate)
         with refused("LOP-E024"):
             lifecycle.apply(substrate, address, "why", ANA, NOW + 1)

@@ -449,6 +449,20 @@ def test_an_applied_lesson_covers_what_was_there_and_nothing_newer() -> None:
     assert go(substrate, NOW + DAY + 1).proposed == 0
 
 
+def test_what_was_applied_in_another_copy_covers_nothing_here() -> None:
+    """D5: an imported apply is history; the finding is proposed here, over the lesson that came with it."""
+    substrate = ReferenceSubstrate()
+    calls(substrate, "x", "boom", 5)
+    go(substrate)
+    lifecycle.approve_and_apply(substrate, only(substrate), "why", ANA, NOW)
+    for grain in list(substrate.grains.values()):
+        import_grain(substrate, grain.address)
+    assert go(substrate, NOW + 1).stored == 1
+    found = body(substrate, only(substrate))
+    assert found.evidence_total == 5
+    assert found.operations[0].kind == "supersede"
+
+
 def test_backdated_failures_that_arrive_after_the_apply_are_new() -> None:
     """What counts is arrival: an import of old transcripts is news."""
     substrate = ReferenceSubstrate()
@@ -705,6 +719,8 @@ def test_a_disabled_analyzer_does_not_run_and_closes_nothing() -> None:
         AnalyzerConfig(params={"min_count": 0}),
         AnalyzerConfig(params={"min_count": "3"}),
         AnalyzerConfig(params={"min_count": True}),
+        AnalyzerConfig(params={"min_count": 10**400}),
+        AnalyzerConfig(params={"min_rate": -(10**400)}),
         AnalyzerConfig(params={"min_rate": float("nan")}),
         AnalyzerConfig(severity_floor="fatal"),
     ],
