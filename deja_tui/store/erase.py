@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Final
 
 import apsw
@@ -44,18 +45,18 @@ _SHARE: Final = 100
 _SEPARATOR_BYTES: Final = 3
 
 
-def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str]:
-    """Remove the grain at position ``gid``; the words it had in the text index are returned for `scrub`."""
-    kind, ns, prev, digest, body, *terms = next(
-        rows(db, "SELECT type, ns, prev, hash, body, s, r, tool, sig, thread FROM grain WHERE id = ?", (gid,))
+def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str] | None:
+    """Remove the grain at position ``gid``.
+
+    Returns:
+        The words it had in the text index, for `scrub`; None when its bytes are damaged, so that what it had cannot
+        be said any more: then the index was dropped and has to be filled anew.
+    """
+    ns, prev, digest, body, *terms = next(
+        rows(db, "SELECT ns, prev, hash, body, s, r, tool, sig, thread FROM grain WHERE id = ?", (gid,))
     )
-    words = _erase_words(db, gid, kind, body) if gid <= indexed else set()
-    _, fields = unfold(body)
-    source = source_of(fields.get("context"))
-    for parent in parents_of(fields):
-        db.execute("DELETE FROM link WHERE p = ? AND child = ?", (link_key(parent), gid))
-    if source is not None:
-        db.execute("DELETE FROM source WHERE k = ? AND gid = ?", (key_of(source), gid))
+    sound = hashlib.sha256(body).digest() == digest
+    words, source = _erase_keys(db, gid, indexed) if sound else _erase_blindly(db, gid)
     db.execute("DELETE FROM grain WHERE id = ?", (gid,))
     db.execute(
         "INSERT INTO tombstone(gid, hash, hlc, prev, source) VALUES(?, ?, ?, ?, ?)",
@@ -68,17 +69,31 @@ def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str]:
     return words
 
 
+def _erase_keys(db: apsw.Connection, gid: int, indexed: int) -> tuple[set[str], str | None]:
+    kind, body = next(rows(db, "SELECT type, body FROM grain WHERE id = ?", (gid,)))
+    _, fields = unfold(body)
+    source = source_of(fields.get("context"))
+    for parent in parents_of(fields):
+        db.execute("DELETE FROM link WHERE p = ? AND child = ?", (link_key(parent), gid))
+    if source is not None:
+        db.execute("DELETE FROM source WHERE k = ? AND gid = ?", (key_of(source), gid))
+    text = search.words_of(kind, body) if gid <= indexed else ""
+    if not text:
+        return set(), source
+    db.execute("INSERT INTO text(text, rowid, t) VALUES('delete', ?, ?)", (gid, text))
+    return set(search.tokenizer(db)(text)), source
+
+
+def _erase_blindly(db: apsw.Connection, gid: int) -> tuple[None, None]:
+    db.execute("DELETE FROM link WHERE child = ?", (gid,))
+    db.execute("DELETE FROM source WHERE gid = ?", (gid,))
+    search.empty(db)
+    return None, None
+
+
 def _used(db: apsw.Connection, term: int, ns: int) -> bool:
     asked = {"term": term, "ns": ns}
     return any(scalar(db, f"{sql} LIMIT 1", asked) is not None for column in _USES.values() for sql in column)
-
-
-def _erase_words(db: apsw.Connection, gid: int, kind: int, body: bytes) -> set[str]:
-    text = search.words_of(kind, body)
-    if not text:
-        return set()
-    db.execute("INSERT INTO text(text, rowid, t) VALUES('delete', ?, ?)", (gid, text))
-    return set(search.tokenizer(db)(text))
 
 
 def scrub(db: apsw.Connection, words: set[str]) -> None:

@@ -24,13 +24,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import apsw
 
 from deja_tui.store import erase, integrity, oplog, read, search, settings, stats, views
 from deja_tui.store import ledger as ledgers
-from deja_tui.store.connection import Connections, Durability, locate, open_place
+from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
 from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
 from deja_tui.store.filters import Candidates, Selection
 from deja_tui.store.grains import StoredGrain
@@ -44,6 +44,10 @@ from deja_tui.store.views import FailureCluster, Position
 from deja_tui.store.write import Act, Transaction, refuse_reserved
 
 __all__ = ["Fault", "Store"]
+
+
+_SETTLE_MS: Final = 100
+"""How long an erasure waits for readers of an old state before it leaves the old pages to a later try."""
 
 
 def _wall_ms() -> int:
@@ -145,7 +149,10 @@ class Store:
         """Where this thread reads: inside an act the writer, else its own connection (INV-STORE-3)."""
         files = self._here()
         transaction: Transaction | None = getattr(self._thread, "transaction", None)
-        return files.reader() if transaction is None else transaction.db
+        if transaction is None:
+            return files.reader()
+        transaction.publish()
+        return transaction.db
 
     # --- acts ---
 
@@ -221,10 +228,14 @@ class Store:
             self._erase_pages(files)
 
     def _erase_pages(self, files: Connections) -> None:
+        db = files.writer()
+        set_busy(db, min(files.busy_ms, _SETTLE_MS))
         try:
-            erase.settle(files.writer())
+            erase.settle(db)
         except (apsw.BusyError, apsw.FullError):
             return  # the erasure stands; `erasure_pending` says that old pages still hold its words
+        finally:
+            set_busy(db, files.busy_ms)
         self.erasure_pending = False
 
     # --- several reads at once ---

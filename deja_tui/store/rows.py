@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import msgpack  # type: ignore[import-untyped]
 
+from deja_tui.errors import DejaError
 from deja_tui.store.codec import TYPES, decode
+from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import DEFAULT_NAMESPACE
 from deja_tui.store.names import LONG
@@ -18,6 +20,15 @@ _HEADER_BYTES: Final = 9
 # Keys whose values the codec turns back as well; a payload without them only needs its names expanded.
 _NESTED: Final = frozenset(("ctx", "cctx", "edges", "rt", "tdh"))
 _unpack: Final = msgpack.unpackb
+_BROKEN: Final = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    msgpack.UnpackException,
+)
 
 
 _SUCCESSOR: Final = (
@@ -61,7 +72,10 @@ _new: Final = object.__new__
 def stored(row: tuple[Any, ...]) -> StoredGrain:
     """The grain of one row of `COLUMNS` or `LIVE_COLUMNS`."""
     seq, kind, created_at, hlc, dead, origin, digest, successor, body = row
-    namespace, fields = unfold(body)
+    try:
+        namespace, fields = unfold(body)
+    except DejaError as error:
+        raise damaged(digest) from error
     grain = _new(StoredGrain)
     _set_address(grain, digest.hex())
     _set_seq(grain, seq)
@@ -76,18 +90,33 @@ def stored(row: tuple[Any, ...]) -> StoredGrain:
     return grain
 
 
+def damaged(digest: bytes) -> StoreError:
+    """What is raised instead of a grain whose bytes cannot be read any more."""
+    return StoreError(
+        "STO-E009",
+        f"the grain {digest.hex()[:12]} is damaged",
+        "Run `deja verify` to see what else is; forget the grain, or restore the file.",
+    )
+
+
 def unfold(body: bytes) -> tuple[str, dict[str, Any]]:
     """Namespace and merged fields of a stored blob.
 
     The bytes were checked when they came in, so the plain case is read without the codec's checks; nested tables
     and name collisions go through `codec.decode`. `tests/store/test_rows.py` holds both to the same answer.
+
+    Raises:
+        DejaError: FMT-E001 or FMT-E002, the bytes are damaged.
     """
-    wire = _unpack(body[_HEADER_BYTES:])
-    if _NESTED.isdisjoint(wire):
-        fields = {_LONG[key]: value for key, value in wire.items()}
-        if len(fields) == len(wire):
-            del fields["type"], fields["created_at"]
-            return fields.pop("namespace", DEFAULT_NAMESPACE), fields
+    try:
+        wire = _unpack(body[_HEADER_BYTES:])
+        if _NESTED.isdisjoint(wire):
+            fields = {_LONG[key]: value for key, value in wire.items()}
+            if len(fields) == len(wire):
+                del fields["type"], fields["created_at"]
+                return fields.pop("namespace", DEFAULT_NAMESPACE), fields
+    except _BROKEN:
+        pass  # the codec says what is wrong with it
     grain = decode(body, strict=False)
     namespace = DEFAULT_NAMESPACE if grain.namespace is None else grain.namespace
     return namespace, {**grain.extras, **grain.fields}

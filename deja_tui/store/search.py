@@ -30,6 +30,7 @@ from typing import Final
 
 import apsw
 
+from deja_tui.errors import DejaError
 from deja_tui.store import schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.projection import pieces, text_of
@@ -82,8 +83,11 @@ def empty(db: apsw.Connection) -> None:
 
 
 def words_of(kind: int, body: bytes) -> str:
-    """The indexed text of a stored grain (INV-PROJ-1)."""
-    namespace, fields = unfold(body)
+    """The indexed text of a stored grain (INV-PROJ-1); a damaged one has none, and stops no act and no search."""
+    try:
+        namespace, fields = unfold(body)
+    except DejaError:
+        return ""
     return text_of(TYPE_NAMES[kind], namespace, fields)
 
 

@@ -69,17 +69,13 @@ class Transaction:
         self.pid = os.getpid()
         self.terms = terms
         self._clock = clock
-        self._before: dict[str, int] = dict(rows(db, "SELECT name, value FROM counter"))
-        self.counters = dict(self._before)
+        self.counters: dict[str, int] = dict(rows(db, "SELECT name, value FROM counter"))
+        self._written = dict(self.counters)
+        self.act = self.counters.get("acts", 0) + 1  # the number this act will have when it is kept
         self._start = db.total_changes()
         self.erased: set[str] | None = None  # words of erased grains, once there are any
         self.ended = False
         terms.at(self.counters.get("epoch", 0))
-
-    @property
-    def act(self) -> int:
-        """The number this act will have when it is kept."""
-        return self._before.get("acts", 0) + 1
 
     def take(self, name: str, step: int = 1) -> int:
         """The next value of a counter."""
@@ -126,12 +122,18 @@ class Transaction:
         if waiting > search.TAIL_LIMIT:
             search.flush(self.db, self.counters.get("indexed", 0))
             self.counters["indexed"] = self.counters["seq"]
-        moved = [(name, value) for name, value in self.counters.items() if self._before.get(name) != value]
-        self.db.executemany(
-            "INSERT INTO counter(name, value) VALUES(?, ?)"
-            " ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-            moved,
-        )
+        self.publish()
+
+    def publish(self) -> None:
+        """Write the counters that moved: before the commit, and before this act itself reads (INV-STORE-3)."""
+        moved = [(name, value) for name, value in self.counters.items() if self._written.get(name) != value]
+        if moved:
+            self.db.executemany(
+                "INSERT INTO counter(name, value) VALUES(?, ?)"
+                " ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+                moved,
+            )
+            self._written.update(moved)
 
 
 def refuse_reserved(type_: str, namespace: str) -> None:
@@ -334,7 +336,9 @@ class Act:
         self._tx.log(oplog.FORGET, target.gid, hlc)
         if self._tx.take(f"held:{target.space}", -1) == 0:
             self._tx.db.execute("DELETE FROM space WHERE id = ?", (target.space,))
-        self._tx.erased = words if self._tx.erased is None else self._tx.erased | words
+        if words is None:
+            self._tx.counters["indexed"] = 0
+        self._tx.erased = (self._tx.erased or set()) | (words or set())
         self._tx.take("erased")
         self._tx.terms.at(self._tx.take("epoch"))
 
