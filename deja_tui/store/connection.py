@@ -212,10 +212,15 @@ class Connections:
         set_memory_temp(db)
         return db
 
-    def sync_fully(self, governed: bool) -> None:
-        """Sync the next commit when the store is ``normal`` but the act decides or applies something (design §3)."""
-        if self.durability != "full":
-            set_durability(self.writer(), "full" if governed else "normal")
+    def sync_log(self) -> None:
+        """Put what was committed on the disk, where commits do not do that themselves (``normal``)."""
+        if self.durability == "full":
+            return
+        log = os.open(self.place.path + "-wal", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            os.fsync(log)
+        finally:
+            os.close(log)  # SQLite keeps no lock on this file, so closing it here releases none
 
     def close(self) -> None:
         """Close every connection that no thread is using this instant; those close when their thread lets go."""

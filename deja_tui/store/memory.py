@@ -28,6 +28,7 @@ from typing import Any, Final, Self
 
 import apsw
 
+from deja_tui.errors import ValidationError
 from deja_tui.store import erase, integrity, oplog, read, search, settings, stats, views
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
@@ -95,9 +96,12 @@ class Store:
             clock: epoch ms for the op-log; the system's by default.
 
         Raises:
+            ValidationError: VAL-E001 unknown durability.
             StoreError: STO-E002 not a memory; STO-E003 missing; STO-E004 locked; STO-E006 another version;
                 STO-E008 folder; STO-E009 damaged.
         """
+        if durability not in ("full", "normal"):
+            raise ValidationError("VAL-E001", "durability is full or normal")
         place = locate(path, read_only=read_only, create=create)
         return cls(open_place(place, busy_ms, durability), clock or _wall_ms)
 
@@ -171,16 +175,16 @@ class Store:
         if transaction is not None:
             yield Act(transaction, governed)
             return
-        with self._outermost(governed) as transaction:
+        with self._outermost() as transaction:
             yield Act(transaction, governed)
 
     @contextmanager
-    def _outermost(self, governed: bool) -> Iterator[Transaction]:
+    def _outermost(self) -> Iterator[Transaction]:
         files = self._here()
         if not files.lock.acquire(timeout=files.busy_ms / 1000):
             raise storage_error(apsw.BusyError("another thread is writing"))
         try:
-            transaction = self._begin(files, governed)
+            transaction = self._begin(files)
             self._thread.transaction = transaction
             try:
                 yield transaction
@@ -198,9 +202,8 @@ class Store:
             files.lock.release()
 
     @coded
-    def _begin(self, files: Connections, governed: bool) -> Transaction:
+    def _begin(self, files: Connections) -> Transaction:
         db = files.writer()
-        files.sync_fully(governed)
         db.execute("BEGIN IMMEDIATE")
         try:
             return Transaction(db, self._clock, self._terms)
@@ -220,7 +223,9 @@ class Store:
             transaction.db.execute("ROLLBACK")
 
     def _settle(self, files: Connections, transaction: Transaction) -> None:
-        """After an erasure: no cached words, and old pages gone from the file and its log, or due for the next try."""
+        """After the commit: on the disk if it must be; after an erasure, no word left in cache, log or old pages."""
+        if transaction.weighty:
+            files.sync_log()
         if transaction.erased is not None:
             self._tail.clear()
             self.erasure_pending = True

@@ -75,6 +75,7 @@ class Transaction:
         self._start = db.total_changes()
         self.erased: set[str] | None = None  # words of erased grains, once there are any
         self.ended = False
+        self.weighty = False  # a decision, an apply or an erasure: synced whatever the durability (design §3)
         terms.at(self.counters.get("epoch", 0))
 
     def take(self, name: str, step: int = 1) -> int:
@@ -152,6 +153,7 @@ class Act:
     def __init__(self, transaction: Transaction, governed: bool) -> None:
         self._transaction = transaction
         self._governed = governed
+        transaction.weighty = transaction.weighty or governed
 
     @property
     def _tx(self) -> Transaction:
@@ -331,6 +333,7 @@ class Act:
             StoreError: MEM-E001 not here. ValidationError: VAL-E004 reserved.
         """
         target = self._target(address)
+        self._tx.weighty = True
         hlc = self._tx.tick()
         words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
         self._tx.log(oplog.FORGET, target.gid, hlc)

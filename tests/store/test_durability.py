@@ -88,6 +88,32 @@ os.kill(os.getpid(), 9)
         assert store.verify() == ()
 
 
+def test_decisions_and_erasures_are_synced_whatever_the_durability(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Design §3: ``normal`` is for capture only; a governed handle anywhere in the act counts."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    with Store.open(path, durability="normal") as store:
+        (address,) = add(store, fact())
+        assert not synced
+        add(store, fact("b"), governed=True)
+        assert len(synced) == 1
+        with store.act() as act:
+            act.add(fact("c"))
+            store.ledger_clear()
+        assert len(synced) == 2
+        with store.act() as act:
+            act.forget(address)
+        assert len(synced) == 3
+        assert store._files.writer().pragma("synchronous") == 1
+    with Store.open(path) as store:
+        add(store, fact("d"))
+        assert store._files.writer().pragma("synchronous") == 2
+    with refuses("VAL-E001"):
+        Store.open(path, durability="off")  # type: ignore[arg-type]
+
+
 def test_a_torn_log_loses_only_what_was_not_acknowledged(path: Path) -> None:
     """A log cut anywhere opens; whole acts are kept, a torn one is not there."""
     with Store.open(path) as store:
