@@ -10,7 +10,7 @@ from typing import Any, Final
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import target_class
 from deja_tui.engine.objects import SEVERITIES
-from deja_tui.engine.operations import Operation, check
+from deja_tui.engine.operations import Operation, canonical, check
 
 MAX_EVIDENCE: Final = 64
 MAX_ARGUMENT: Final = 500
@@ -48,11 +48,30 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
         raise LoopError("LOP-E011", "an analyzer returned something that is no finding")
     if len(draft.target_ref) > MAX_TARGET or target_class(draft.target_ref) not in target_classes:
         raise LoopError("LOP-E010", "the target is too long or of a class the analyzer does not declare")
+    if not _readable(draft):
+        raise LoopError("LOP-E011", "a part of the finding is of the wrong kind or outside its bounds")
     cited = draft.evidence[:MAX_EVIDENCE]
     if draft.severity not in SEVERITIES or not cited or not all(isinstance(one, str) for one in cited):
         raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
     check(draft.operations)
-    return replace(draft, evidence=tuple(cited), args={str(k): _bounded(v) for k, v in draft.args.items()})
+    return replace(
+        draft,
+        evidence=tuple(cited),
+        evidence_total=max(draft.evidence_total, len(cited)),
+        args={str(name): _bounded(value) for name, value in draft.args.items()},
+    )
+
+
+def _readable(draft: Draft) -> bool:
+    """Whether what is stored of ``draft`` can be read back (`wire.read_recommendation`)."""
+    canonical(draft.metric)
+    return (
+        all(isinstance(text, str) and text for text in (draft.action, draft.template_id))
+        and all(isinstance(count, int) and count >= 0 for count in (draft.evidence_total, draft.remaining))
+        and all(0 <= share <= 1 for share in (draft.confidence, draft.importance))
+        and (draft.metric is None or isinstance(draft.metric, Mapping))
+        and (draft.evidence_query is None or isinstance(draft.evidence_query, str))
+    )
 
 
 def _bounded(value: Any) -> str | int | float | bool | None:

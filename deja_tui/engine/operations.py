@@ -131,7 +131,7 @@ def check(operations: Sequence[Operation]) -> None:
         from_plain(to_plain(operation))
     if size(operations) > MAX_BYTES:
         raise LoopError("LOP-E011", f"a proposal holds at most {MAX_BYTES} bytes of operations")
-    written = [_canonical(to_plain(operation)) for operation in operations if isinstance(operation, Add)]
+    written = [canonical(to_plain(operation)) for operation in operations if isinstance(operation, Add)]
     if len(set(written)) < len(written):
         raise LoopError("LOP-E011", "a proposal may write a grain only once")
     gone: set[str] = set()
@@ -152,14 +152,15 @@ def check(operations: Sequence[Operation]) -> None:
 
 def size(operations: Iterable[Operation]) -> int:
     """Bytes of the canonical JSON of the operations. Raises LOP-E011 when a field is no plain data."""
-    return len(_canonical([to_plain(operation) for operation in operations]))
+    return len(canonical([to_plain(operation) for operation in operations]))
 
 
-def _canonical(plain: object) -> bytes:
+def canonical(plain: object) -> bytes:
+    """Canonical JSON of plain data. Raises LOP-E011 on anything JSON does not hold."""
     try:
         told = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as fault:
-        raise LoopError("LOP-E011", "a field of an operation is no plain data") from fault
+        raise LoopError("LOP-E011", "a part of the proposal is no plain data") from fault
     return told.encode("utf-8", "surrogatepass")
 
 

@@ -33,7 +33,7 @@ from deja_tui.engine.reader import Reader
 from deja_tui.engine.substrate import LedgerRow, Position, Substrate
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation, recommendation_grain
-from deja_tui.errors import DejaError
+from deja_tui.errors import DejaError, ValidationError
 
 LAST_RUN: Final = "loop.last_run"
 FIRST_RUN: Final = "loop.first_run"
@@ -240,7 +240,10 @@ def _store(
         else:
             seen.add(finding.identity)
             rows = known.get(finding.identity, [])
-            reason, address, refreshes = _place(substrate, finding, rows, options.trigger, now_ms)
+            try:
+                reason, address, refreshes = _place(substrate, finding, rows, options.trigger, now_ms)
+            except ValidationError:  # this memory does not take such values: the others' findings are sound
+                reason, address, refreshes = "refused", None, False
             refreshed += refreshes
             if reason:
                 dropped[reason] += 1

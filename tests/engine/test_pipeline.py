@@ -19,8 +19,9 @@ from deja_tui.engine.ledger import cooling_until
 from deja_tui.engine.objects import Activation, RunOutcome
 from deja_tui.engine.operations import Add, Retire
 from deja_tui.engine.pipeline import AnalyzerConfig
-from deja_tui.engine.substrate import LedgerRow, NewGrain, Substrate
+from deja_tui.engine.substrate import LedgerRow, NewGrain, Put, Substrate
 from deja_tui.engine.wire import read_recommendation
+from deja_tui.errors import ValidationError
 from deja_tui.reference import BareSubstrate, ReferenceSubstrate
 from tests.engine.helpers import (
     ANA,
@@ -623,6 +624,16 @@ BAD: dict[str, Any] = {
     "bad severity": lambda ctx: sound(ctx, severity="fatal"),
     "no evidence": lambda ctx: replace(sound(ctx), evidence=()),
     "odd evidence": lambda ctx: replace(sound(ctx), evidence=(7,)),
+    "confidence above one": lambda ctx: sound(ctx, confidence=1.1),
+    "importance not a number": lambda ctx: sound(ctx, importance=float("nan")),
+    "confidence a text": lambda ctx: sound(ctx, confidence="high"),
+    "metric of bytes": lambda ctx: sound(ctx, metric={"x": b"y"}),
+    "metric a list": lambda ctx: sound(ctx, metric=[1]),
+    "query a list": lambda ctx: sound(ctx, evidence_query=["RECALL"]),
+    "total no number": lambda ctx: sound(ctx, evidence_total="many"),
+    "remaining negative": lambda ctx: sound(ctx, remaining=-1),
+    "no action": lambda ctx: sound(ctx, action=None),
+    "no template": lambda ctx: sound(ctx, template_id=""),
     "nested argument": lambda ctx: sound(ctx, args={"x": {"y": 1}}),
     "arguments are none": lambda ctx: sound(ctx, args=None),
     "not an operation": lambda ctx: replace(sound(ctx), operations=("x",)),
@@ -644,6 +655,21 @@ def test_a_malformed_finding_costs_only_itself(name: str) -> None:
     (told,) = outcome.analyzers_skipped
     assert told.id == "test.fake/2"
     assert told.reason.startswith("2 findings dropped: LOP-E01")
+
+
+def test_a_finding_the_memory_refuses_costs_only_itself() -> None:
+    """A memory has limits of its own (a number it cannot hold); the run goes on and counts the finding apart."""
+
+    class Strict(ReferenceSubstrate):
+        def put(self, grain: NewGrain) -> Put:
+            if "planted" in str(grain.fields.get("summary")):
+                raise ValidationError("VAL-E001", "a number is too large")
+            return super().put(grain)
+
+    substrate = Strict()
+    twins(substrate)
+    outcome = with_fake(substrate, lambda ctx: [sound(ctx)])
+    assert (outcome.stored, dict(outcome.dropped)) == (1, {"refused": 1})
 
 
 def test_a_finding_is_bounded_before_it_is_stored() -> None:
@@ -763,7 +789,7 @@ def test_a_run_is_a_pure_function_of_memory_options_and_now() -> None:
 SPACES = st.sampled_from(["n", "n", "N", "n/b"])
 NAMES = st.sampled_from(["a", "A", " a ", "b/c", "á", "A\u0301"])
 RELATIONS = st.sampled_from(["likes", "fails_with", "fails_with", "Fails_With"])
-SAID = st.sampled_from(["ß", "SS", "a", "A", " a ", "a\u200b", "«x»", "no message", ""])
+SAID = st.sampled_from(["ß", "SS", "a", "A", " a ", "a\u200b", "«x»", "no message", "\u3164"])
 FACTS = st.tuples(st.just("fact"), SPACES, NAMES, RELATIONS, SAID)
 TOOLS = st.tuples(st.just("tool"), SPACES, NAMES, SAID, st.sampled_from([0, 1, 3, 3, 5]))
 
