@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -112,6 +113,36 @@ def test_clean_is_one_safe_line_of_at_most_its_width(given_: str, width: int) ->
 def test_cleaning_twice_is_cleaning_once(given_: str) -> None:
     """A surface that cleans what another has cleaned changes nothing."""
     assert clean(clean(given_)) == clean(given_)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(item)
+
+
+def test_the_hostile_files_are_harmless_however_they_are_shown() -> None:
+    """Every line of every hostile file, as it is and as the texts its JSON holds, through each way of showing."""
+    texts: set[str] = set()
+    for path in shared("hostile").rglob("*.*"):
+        for line in path.read_bytes().decode("utf-8", "surrogateescape").split("\n"):
+            texts.add(line)
+            with contextlib.suppress(ValueError):
+                texts.update(texts_in(json.loads(line)))
+    assert len(texts) > 200
+    assert any("\x1b" in one for one in texts)
+    for one in texts:
+        for shown in (
+            clean(one),
+            clean(one, 40),
+            fence(one, 40),
+            *clean_lines(one),
+            clean(error_signature(one)),
+        ):
+            assert not any(unicodedata.category(char) in NEVER for char in shown)
+        assert cells(pad(clean(one), 40)) == 40
 
 
 def test_clean_says_how_much_it_leaves_out() -> None:
