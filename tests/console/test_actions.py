@@ -30,7 +30,11 @@ def test_every_action_is_handled_in_every_state_it_is_listed_for(action) -> None
         assert callable(getattr(SCREENS[scope], action.handler)), (scope, action.handler)
 
 
-@pytest.mark.parametrize("screen", set(SCREENS.values()), ids=lambda screen: screen.__name__)
+@pytest.mark.parametrize(
+    "screen",
+    sorted(set(SCREENS.values()), key=lambda screen: screen.__name__),
+    ids=lambda screen: screen.__name__,
+)
 def test_every_handler_belongs_to_an_action(screen) -> None:
     """Nothing can be done that the table does not list."""
     known = {action.handler for action in ACTIONS}
