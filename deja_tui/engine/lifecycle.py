@@ -22,7 +22,7 @@ from deja_tui.engine import apply as applying
 from deja_tui.engine import audit, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.objects import AuditEntry, Plan, Receipt, Recommendation
+from deja_tui.engine.objects import AuditEntry, Chain, Plan, Receipt, Recommendation
 from deja_tui.engine.operations import Add, Forget, Retire, Supersede
 from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation
@@ -144,6 +144,7 @@ def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
     fault = _unfit(row)
     if fault is None and row.status not in ("pending", "approved"):
         fault = LoopError("LOP-E020", f"it is {_words(row.status)}: there is nothing left to apply")
+    fault = fault or _broken(audit.chain(substrate, row))
     fault = fault or _apply_refusal(substrate, row, body, caller, allow_destructive)
 
     def count(kind: type) -> int:
@@ -215,8 +216,9 @@ def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow
             "LOP-E020",
             f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{by}",
         )
-    if not chain.verified:
-        raise LoopError("LOP-E026", f"its audit chain does not verify: {chain.fault}", "deja verify")
+    fault = _broken(chain)
+    if fault:
+        raise fault
     return row, chain.entries[-1]
 
 
@@ -233,6 +235,12 @@ def _unfit(row: LedgerRow) -> LoopError | None:
             "LOP-E024", "the finding was refreshed since", f"look at the newer one: {row.replaced_by[:12]}"
         )
     return None
+
+
+def _broken(chain: Chain) -> LoopError | None:
+    if chain.verified:
+        return None
+    return LoopError("LOP-E026", f"its audit chain does not verify: {chain.fault}", "deja verify")
 
 
 def _apply_refusal(

@@ -327,6 +327,17 @@ def furnished(substrate: Substrate) -> None:
     calls(substrate, "z", "HTTP 502 from 10.0.0.1", 2, at=NOW - 7 * DAY)
     calls(substrate, "z", "HTTP 503 from 10.0.0.1", 2, at=NOW - 8 * DAY)
     calls(substrate, "old", "boom", 3, at=NOW - 40 * DAY)
+    said: list[dict[str, Any]] = [
+        {"result": "boom 1"},
+        {"body": "boom 3"},
+        {"content": "boom 4", "result": "not this"},
+        {"tool_content": "", "content": "not this"},
+        {"tool_content": {"error": "a map"}},
+        {"tool_content": "e\u200d\u0301"},
+    ]
+    for n, fields in enumerate(said):
+        content = {"tool_name": "saying", "is_error": True, **fields}
+        substrate.put(NewGrain("tool", "shared", NOW - 50 * DAY - n, content))
     hidden = calls(substrate, "x", "Rate limited after 9 ms", 1, at=NOW - 9 * DAY)
     substrate.mark(hidden[0], "hide")
     for space in ("deja-loop", "loop", "agent:x"):

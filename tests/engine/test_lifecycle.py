@@ -443,6 +443,8 @@ def test_nothing_is_decided_on_a_chain_that_does_not_verify(decision: str) -> No
     substrate.intact = lambda one: one != flipped  # type: ignore[attr-defined]
     with refused_unchanged(substrate, "LOP-E026"):
         DECISIONS[decision](substrate, address, "why", BEN, NOW + 1)
+    if STARTS[decision] != "applied":
+        assert (lifecycle.plan(substrate, address, BEN).refusal or "").startswith("LOP-E026")
 
 
 def test_a_malformed_recommendation_is_refused_with_its_code() -> None:
