@@ -91,6 +91,7 @@ def clip(line: Line, room: int) -> Line:
         if left > 2 and kept.count("«") > kept.count("»"):
             # A fence that is cut is closed again, or what follows would seem to be inside it.
             kept = clip_text(whole, left - 1) + "»"
+            kept = kept.removesuffix("«…»") + "…" if kept.endswith("«…»") else kept
         out.append(Span(kept, span.meaning))
         break
     return tuple(out)

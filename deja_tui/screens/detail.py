@@ -87,11 +87,12 @@ class DetailScreen(ReadingScreen):
     DetailScreen.-wide #beside {{ display: block; }}
     """
 
-    def __init__(self, address: str, *, at: str | None = None) -> None:
+    def __init__(self, address: str, *, at: str | None = None, known: Detail | None = None) -> None:
         super().__init__()
         self.address = address
         self.section = at
-        self.detail: Detail | None = None
+        # What the queue has read already is shown at once, and read again.
+        self.detail = known
         self.whole = False
 
     def compose_body(self) -> ComposeResult:

@@ -77,10 +77,12 @@ class QueueScreen(DejaScreen):
         self.all_rows: list[QueueRow] | None = None
         self.rows: list[QueueRow] = []
         self.details: OrderedDict[str, Detail] = OrderedDict()
+        self.stale: set[str] = set()
         self.read_at = 0
         self.fault: DejaError | None = None
         self.moved_at = float("-inf")
         self.previewing = ""
+        self.list_height = ""
         self.resting: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
@@ -132,7 +134,7 @@ class QueueScreen(DejaScreen):
         self.all_rows = rows
         self.read_at = self.console_app.now_ms()
         self.fault = None
-        self.details.clear()
+        self.stale = set(self.details)
         self.draw()
 
     def failed(self, fault: DejaError) -> None:
@@ -154,11 +156,7 @@ class QueueScreen(DejaScreen):
         now_ms = self.console_app.now_ms()
         rows = self.rows
         self.part(OneLine, "head").show(line(" ", shown.queue_head(layout)) if rows else ())
-        if not self.wide and rows:
-            body = self.app.size.height - 4 - (1 if self.editor.active else 0)
-            self.listing.styles.height = max(1, min(len(rows), body - PREVIEW_LEAST))
-        else:
-            self.listing.styles.height = "1fr"
+        self.size_list(len(rows))
         self.listing.show(
             [row.address for row in rows],
             lambda index: shown.queue_row(rows[index], layout, now_ms),
@@ -166,6 +164,16 @@ class QueueScreen(DejaScreen):
         )
         self.draw_around()
         self.show_preview()
+
+    def size_list(self, rows: int) -> None:
+        """A short list leaves its room to the preview. Setting a style lays out anew, so only when it differs."""
+        height = "1fr"
+        if rows and not self.wide:
+            body = self.app.size.height - 4 - (1 if self.editor.active else 0)
+            height = str(max(1, min(rows, body - PREVIEW_LEAST)))
+        if height != self.list_height:
+            self.list_height = height
+            self.listing.styles.height = height
 
     def draw_around(self) -> None:
         """Title and hints: they follow the selection."""
@@ -247,15 +255,23 @@ class QueueScreen(DejaScreen):
         if row is None or not self.is_attached:
             return
         found = self.details.get(row.address)
-        if found is None:
-            self.preview.show(self.glance(row))
+        if found is not None:
+            self.details.move_to_end(row.address)
+            self.draw_preview(found)
+        else:
+            # Reading takes a few milliseconds; only a slow one is worth a paint of its own.
+            self.set_timer(REST_SECONDS, self.show_glance)
+        if found is None or row.address in self.stale:
             self.ask("preview", lambda reviews: reviews.show(row.address), self.previewed)
-            return
-        self.details.move_to_end(row.address)
-        self.draw_preview(found)
+
+    def show_glance(self) -> None:
+        row = self.row
+        if row is not None and row.address not in self.details and self.is_attached:
+            self.preview.show(self.glance(row))
 
     def previewed(self, found: Detail) -> None:
         self.details[found.recommendation.address] = found
+        self.stale.discard(found.recommendation.address)
         while len(self.details) > _KEPT:
             self.details.popitem(last=False)
         row = self.row
@@ -385,7 +401,10 @@ class QueueScreen(DejaScreen):
 
     def open_at(self, section: str | None) -> None:
         if self.row is not None:
-            self.app.push_screen(DetailScreen(self.row.address, at=section), lambda _: self.reload())
+            known = self.details.get(self.row.address)
+            self.app.push_screen(
+                DetailScreen(self.row.address, at=section, known=known), lambda _: self.reload()
+            )
 
     def do_walk(self) -> None:
         """Walk the pending recommendations; a walk that was left goes on where it stopped."""

@@ -38,6 +38,7 @@ ASKED_DIGITS: Final = 4
 MOVED_ON: Final = ("LOP-E020", "LOP-E024", "LOP-E040")
 SCOPE_OF: Final = {"receipt": "receipt", "notice": "receipt", "summary": "summary"}
 _TYPING: Final = ("reason", "confirm")
+_READING: Final = ("reading", "read", "reason", "confirm", "working")
 
 
 @dataclass(slots=True)
@@ -84,7 +85,7 @@ class WalkerScreen(ReadingScreen):
     scope = "walker"
     DEFAULT_CSS = f"""
     WalkerScreen #beside {{ display: none; width: {SIDE}; height: 1fr; }}
-    WalkerScreen.-wide #beside {{ display: block; }}
+    WalkerScreen.-wide.-reading #beside {{ display: block; }}
     """
 
     def __init__(self, addresses: list[str], *, intent: str | None = None) -> None:
@@ -376,11 +377,9 @@ class WalkerScreen(ReadingScreen):
         detail = self.detail
         who: Line = shown.identity(detail, self.app.size.width, status=self.single) if detail else ()
         self.part(OneLine, "who").show(who if self.state != "summary" else ())
-        shows_plan = self.plan is not None and self.state in ("read", "reason", "confirm", "working")
+        shows_plan = self.plan is not None and self.state in _READING
         self.part(OneLine, "plan").show(shown.plan(self.plan) if shows_plan and self.plan else ())
-        self.part(Pager, "beside").styles.display = (
-            "block" if self.wide and self.state in ("read", "reason", "confirm", "working") else "none"
-        )
+        self.set_class(self.state in _READING, "-reading")
         room = self.app.size.width
         if self.state == "summary":
             self.pager.show(self.summing_up(room))

@@ -27,6 +27,8 @@ def test_a_fence_that_is_cut_is_closed_again() -> None:
     found = line("it said ", Span("«one two three»", "untrusted"), " and more")
     assert plain(clip(found, 16)) == "it said «one t…»"
     assert plain(clip(found, 9)) == "it said …"
+    assert plain(clip(found, 11)) == "it said …"
+    assert plain(clip(found, 12)) == "it said «o…»"
     assert plain(clip(found, 23)) == "it said «one two thre…»"
     assert plain(clip(found, 24)) == "it said «one two three»…"
 
