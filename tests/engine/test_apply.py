@@ -412,5 +412,5 @@ class Memories(RuleBasedStateMachine):
         )
 
 
-Memories.TestCase.settings = settings(max_examples=40, stateful_step_count=25)
+Memories.TestCase.settings = settings(max_examples=30, stateful_step_count=20)
 TestMemories = Memories.TestCase

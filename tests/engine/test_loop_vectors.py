@@ -188,10 +188,11 @@ class Player:
         self.names[op["as"]] = put.address
 
     def do_tool_call(self, op: Json) -> None:
-        for n in range(op.get("repeat", 1)):
-            at = op["at_ms"] + n * op.get("every_ms", 0)
-            address = self.call(op["tool"], op["result"], op["is_error"], at)
-            self.names[f"{op['as']}.{n}" if "repeat" in op else str(op["as"])] = address
+        with views.atomic(self.substrate):
+            for n in range(op.get("repeat", 1)):
+                at = op["at_ms"] + n * op.get("every_ms", 0)
+                address = self.call(op["tool"], op["result"], op["is_error"], at)
+                self.names[f"{op['as']}.{n}" if "repeat" in op else str(op["as"])] = address
 
     def call(self, tool: str, result: str, error: bool, at: int) -> str:
         self.calls += 1
