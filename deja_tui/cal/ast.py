@@ -7,7 +7,8 @@ reading can hold a statement that writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from dataclasses import field as _with
 
 from deja_tui.cal.faults import Span
@@ -636,3 +637,15 @@ class Program:
     lets: tuple[Let, ...]
     query: Query
     text: str = _with(default="", compare=False)
+
+
+def walk(node: object) -> Iterator[object]:
+    """Every node of a tree, parents before children."""
+    todo = [node]
+    while todo:
+        here = todo.pop()
+        if is_dataclass(here) and not isinstance(here, type):
+            yield here
+            todo.extend(getattr(here, known.name) for known in reversed(fields(here)))
+        elif isinstance(here, tuple):
+            todo.extend(reversed(here))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a statement runs in: the memory, whose rights it has, and the few acts that only the host can do.
+
+The language decides no status and writes nothing reserved. Decisions about recommendations, erasure (which leaves an
+audit grain) and drafts are done by the host through the protocols here; where it offers none, the statement is
+refused with CAL-E130.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from deja_tui.store.memory import Store
+
+
+class Governance(Protocol):
+    """Decisions, each about exactly one address. Answers are plain data; failures are coded (``LOP-…``)."""
+
+    def resolve(self, address: str) -> str: ...
+    def approve(self, address: str, *, because: str) -> Any: ...
+    def reject(self, address: str, *, because: str) -> Any: ...
+    def withdraw(self, address: str, *, because: str) -> Any: ...
+    def rollback(self, address: str, *, because: str) -> Any: ...
+    def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Any: ...
+    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Any: ...
+    def run(self, *, min_new: int | None = None, if_stale_ms: int | None = None) -> Any: ...
+
+
+class Forget(Protocol):
+    """Erases one grain and keeps who did it and why."""
+
+    def __call__(self, address: str, *, because: str) -> None: ...
+
+
+class Propose(Protocol):
+    """Files a draft (D21) and returns the address of the pending recommendation."""
+
+    def __call__(
+        self,
+        *,
+        target: str,
+        note: str,
+        evidence: Sequence[str],
+        severity: str,
+        operations: Sequence[Mapping[str, Any]] | None,
+        edit: Mapping[str, Any] | None,
+        data: Mapping[str, Any] | None,
+    ) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """An assembled context that had more than its budget: what a host may record (never grain text)."""
+
+    name: str
+    unit: str
+    limit: int
+    used: int
+    included: int
+    dropped: tuple[str, ...]
+
+
+def _may_all(right: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The surroundings of statements.
+
+    Attributes:
+        store: the memory.
+        namespace: read and written where a statement names none.
+        clock: epoch ms; of "now", of relative times, of new grains.
+        may: whether the caller holds a right (read, write, review, apply, admin).
+        user: whom MY means; None: nobody.
+        governance, forget, propose: acts of the host; None: not offered.
+        summary: renders the summary of a recommendation (``template_id``, ``args``) as one line.
+        overflow: told when a budget left something out.
+    """
+
+    store: Store
+    namespace: str
+    clock: Callable[[], int]
+    may: Callable[[str], bool] = _may_all
+    user: str | None = None
+    governance: Governance | None = None
+    forget: Forget | None = None
+    propose: Propose | None = None
+    summary: Callable[[Mapping[str, Any]], str] | None = None
+    overflow: Callable[[Overflow], None] | None = None

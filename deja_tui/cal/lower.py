@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bound conditions to the filters of the store: what an index can nominate (D44).
+
+* LOWER-1  The filter lets every row through that the condition lets through; `conditions.matcher` decides the rest.
+* LOWER-2  ``exact`` says that the filter lets nothing else through, so nothing is left to decide.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import Final
+
+from deja_tui.cal.conditions import UNBOUND, All, AnyPart, Bound, No, Test
+from deja_tui.store import filters
+
+_KEYED: Final[dict[str, filters.Keyed]] = {
+    "subject": "subject",
+    "relation": "relation",
+    "object": "object",
+    "tool_name": "tool_name",
+    "tool": "tool_name",
+    "session_id": "session_id",
+    "hash": "hash",
+}
+_EXACT: Final = frozenset(("session_id", "hash"))
+
+Lowered = tuple[filters.Filter | None, bool]
+
+
+def lower(bound: Bound) -> Lowered:
+    """The filter of a condition (None where no index helps), and whether it is exact."""
+    match bound:
+        case All(parts=parts):
+            each = [lower(part) for part in parts]
+            found = tuple(node for node, _ in each if node is not None)
+            exact = all(exact for _, exact in each)
+            return (None if not found else found[0] if len(found) == 1 else filters.AllOf(found)), exact
+        case AnyPart(parts=parts):
+            each = [lower(part) for part in parts]
+            some = tuple(node for node, _ in each if node is not None)
+            if len(some) < len(each):
+                return None, False
+            return filters.AnyOf(some), all(exact for _, exact in each)
+        case No():
+            return None, False
+        case Test():
+            return _test(bound)
+
+
+def _test(test: Test) -> Lowered:
+    name = test.field.name
+    if name in _KEYED and test.op in ("=", "in"):
+        return _keyed(_KEYED[name], test.value if test.op == "in" else (test.value,))
+    if name == "is_error" and test.op == "=" and test.value is True:
+        return filters.Failed(), False
+    if test.field.kind == "time":
+        return _span(test)
+    if name in ("created_at", "valid_to") and test.op in ("=", "<", "<=", ">", ">="):
+        return _moment("created_at" if name == "created_at" else "valid_to", test)
+    return None, False
+
+
+def _keyed(field: filters.Keyed, values: tuple[object, ...]) -> Lowered:
+    if any(not isinstance(value, str) for value in values) or (field == "session_id" and "" in values):
+        return None, False
+    return filters.OneOf(field, tuple(str(value) for value in values)), field in _EXACT
+
+
+def _span(test: Test) -> Lowered:
+    low, high = test.value
+    ends = {
+        "=": (low, high),
+        "<": (None, low - 1),
+        "<=": (None, high),
+        ">": (high + 1, None),
+        ">=": (low, None),
+    }
+    if test.op not in ends:
+        return None, False
+    return filters.Within("created_at", *ends[test.op]), True
+
+
+def _moment(field: str, test: Test) -> Lowered:
+    value = test.value
+    if value is UNBOUND:
+        return None, False
+    if abs(value) > 2**62:
+        return None, False
+    low: int | None = None
+    high: int | None = None
+    if test.op in (">", ">=", "="):
+        low = floor(value) + 1 if test.op == ">" else ceil(value)
+    if test.op in ("<", "<=", "="):
+        high = ceil(value) - 1 if test.op == "<" else floor(value)
+    if low is not None and high is not None and low > high:
+        return filters.AnyOf(()), True
+    return filters.Within("created_at" if field == "created_at" else "valid_to", low, high), True

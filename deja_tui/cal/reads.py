@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements that read rows: RECALL, set operations, EXISTS, HISTORY and what looks along links. They write nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain as chained
+from typing import Any, Final
+
+from deja_tui.cal import ast, chains, printer
+from deja_tui.cal.conditions import All, Bound, Env, Test
+from deja_tui.cal.faults import warning
+from deja_tui.cal.fields import ANY_TYPE, OF_TYPE, content
+from deja_tui.cal.host import Host
+from deja_tui.cal.lower import lower
+from deja_tui.cal.options import Options
+from deja_tui.cal.plan import LOOP_SPACES, Reader, RecallPlan, equals, plan_recall
+from deja_tui.cal.results import Answer, Grains
+from deja_tui.cal.rows import Row, row_of
+from deja_tui.cal.stages import extracted
+from deja_tui.cal.times import long_relative
+from deja_tui.cal.words import DEFAULT_ROWS, MAX_BOUND_VALUES
+from deja_tui.store.filters import AllOf, Candidates, OneOf, Selection
+from deja_tui.store.grains import StoredGrain
+
+MOST_READ: Final = 5_000_000
+MOST_SORTED: Final = 10_000
+COUNTED_AHEAD: Final = 2_000
+COUNTED_EXACT: Final = 10_000
+_HLC_BITS: Final = 16
+
+
+@dataclass(slots=True)
+class Trace:
+    """What one RECALL did, for EXPLAIN.
+
+    Attributes:
+        path: how candidates were found.
+        pushed, evaluated: conditions as text; a condition that an index only nominates for is in both.
+        candidates, matched, returned: rows read from the store, rows that fit, rows given.
+    """
+
+    text: str
+    path: str
+    pushed: list[str] = field(default_factory=list)
+    evaluated: list[str] = field(default_factory=list)
+    candidates: int = 0
+    matched: int = 0
+    returned: int = 0
+
+
+class Reads:
+    """Runs reading statements with one set of bound values."""
+
+    def __init__(self, host: Host, env: Env) -> None:
+        self.host = host
+        self.env = env
+        self.traces: list[Trace] = []
+        self._reader = Reader(host.namespace, host.user)
+        self._read = 0
+        env.subquery = self.subquery
+
+    # --- RECALL ---
+
+    def recall(self, node: ast.Recall, options: Options, *, everything: bool = False) -> Grains:
+        """The rows of a RECALL.
+
+        Args:
+            everything: stages follow that need every match, not the first rows: at most `MOST_SORTED` are given.
+        """
+        plan = plan_recall(node, self.env, self._reader, superseded=options.superseded)
+        trace = Trace(printer.recall(node), "nothing can match")
+        self.traces.append(trace)
+        if plan.selection is None:
+            return Grains((), 0)
+        candidates = self.host.store.candidates(plan.selection)
+        trace.path = candidates.path
+        _told(plan, trace)
+        wanted = plan.limit or (MOST_SORTED if everything else DEFAULT_ROWS)
+        fitting = self._options(self._fitting(candidates, plan, trace), node, options)
+        if plan.oldest_first:
+            fitting = iter(sorted(fitting, key=_rising))
+        rows, more = _take(fitting, wanted)
+        total, minimum = self._total(rows, more, fitting, candidates, plan, options)
+        if candidates.bounded:
+            self.env.warnings.append(warning("CAL-W015", "a word is too common to be looked up everywhere"))
+        if everything and more is not None and plan.limit is None:
+            self.env.warnings.append(warning("CAL-W015", f"the stages saw the newest {MOST_SORTED:,}"))
+        trace.returned = len(rows)
+        return Grains(tuple(self._shown(row, plan, options) for row in rows), total, minimum)
+
+    def count(self, node: ast.Recall, options: Options) -> int:
+        """How many rows a RECALL without LIMIT would give."""
+        plan = plan_recall(node, self.env, self._reader, superseded=options.superseded)
+        trace = Trace(printer.recall(node), "nothing can match")
+        self.traces.append(trace)
+        if plan.selection is None:
+            return 0
+        candidates = self.host.store.candidates(plan.selection)
+        trace.path = candidates.path
+        _told(plan, trace)
+        if plan.exact and options == _NOTHING and not node.contradictions:
+            trace.candidates = trace.matched = candidates.count(MOST_READ)
+            return trace.matched
+        return sum(1 for _ in self._options(self._fitting(candidates, plan, trace), node, options))
+
+    def _fitting(self, candidates: Candidates, plan: RecallPlan, trace: Trace) -> Iterator[Row]:
+        keep = plan.keep()
+        special = plan.needs_contested or plan.statement.type in (None, "recommendation")
+        for score, grain in candidates.scored():
+            self._read += 1
+            if self._read > MOST_READ:
+                raise self.env.fail(
+                    "CAL-E030",
+                    f"more than {MOST_READ:,} grains would be read",
+                    plan.statement.span,
+                    "Narrow it down.",
+                )
+            trace.candidates += 1
+            if not grain.live and grain.superseded_by is None:
+                continue  # hidden by an undo: no version of anything
+            row = row_of(grain, score)
+            if special:
+                row = self._told_more(row, grain, plan)
+            if keep is None or keep(row):
+                trace.matched += 1
+                yield row
+
+    def _told_more(self, row: Row, grain: StoredGrain, plan: RecallPlan) -> Row:
+        """What the bytes of a grain do not say: the status of a recommendation, whether a head is contested."""
+        more: dict[str, Any] = {}
+        if grain.type == "recommendation" and grain.namespace in LOOP_SPACES:
+            known = self.host.store.ledger_get(grain.address)
+            more["rec_status"] = known.status if known is not None else None
+        if plan.needs_contested:
+            more["contradicted"] = bool(chains.rivals(self.host.store, grain))
+        return row._replace(fields={**row.fields, **more}) if more else row
+
+    def _total(
+        self,
+        rows: list[Row],
+        more: Row | None,
+        rest: Iterator[Row],
+        candidates: Candidates,
+        plan: RecallPlan,
+        options: Options,
+    ) -> tuple[int, bool]:
+        """How many rows there are before LIMIT, and whether that is only the least."""
+        if more is None:
+            return len(rows), False
+        plain = options == Options(explanation=options.explanation) and not plan.statement.contradictions
+        if plan.exact and plain:
+            counted = candidates.count(COUNTED_EXACT)
+            return max(counted, len(rows) + 1), counted >= COUNTED_EXACT
+        counted = len(rows) + 1
+        for _ in rest:
+            counted += 1
+            if counted - len(rows) > COUNTED_AHEAD:
+                return counted, True
+        return counted, False
+
+    # --- options ---
+
+    def _options(self, rows: Iterator[Row], node: ast.Recall, options: Options) -> Iterator[Row]:
+        """The rows that pass the options which leave some out, one by one."""
+        if node.contradictions:
+            rows = self._contested(rows, node)
+        if options.conflict_resolution:
+            rows = _firsts(rows, lambda row: (row.fields.get("subject"), row.fields.get("relation")))
+        if options.dedup is not None:
+            rows = _firsts(rows, _dedup_key(options.dedup, node.type))
+        return rows
+
+    def _contested(self, rows: Iterator[Row], node: ast.Recall) -> Iterator[Row]:
+        keys: set[object] | None = None
+        if node.of is not None:
+            inner = self.recall(node.of, Options(), everything=True)
+            keys = {chains.key_of(row.grain) for row in inner.rows if row.grain is not None}
+        for row in rows:
+            if row.grain is None or (keys is not None and chains.key_of(row.grain) not in keys):
+                continue
+            others = chains.rivals(self.host.store, row.grain)
+            if others:
+                yield row._replace(extra={**row.extra, "contested_by": others})
+
+    def _shown(self, row: Row, plan: RecallPlan, options: Options) -> Row:
+        extra = dict(row.extra)
+        if plan.selection is not None and plan.selection.text is None:
+            extra["is_deterministic"] = True
+        asked = options.contested and row.grain is not None and "contested_by" not in extra
+        if asked and row.grain is not None and (others := chains.rivals(self.host.store, row.grain)):
+            extra["contested_by"] = others
+        if options.explanation:
+            extra["explanation"] = _explanation(row, plan)
+        if options.relative_time and row.grain is not None:
+            extra["relative_time"] = long_relative(row.grain.created_at, self.env.now)
+        return row._replace(extra=extra)
+
+    # --- operations over RECALL ---
+
+    def operation(self, node: ast.SetOperation, options: Options) -> Grains:
+        """Rows of several RECALLs by address, from left to right; the order of the left ones is kept."""
+        found = {row.hash: row for row in self.recall(node.first, options).rows}
+        for join, operand in node.rest:
+            other = {row.hash: row for row in self.recall(operand, options).rows}
+            if join == "UNION":
+                found = {**found, **{key: row for key, row in other.items() if key not in found}}
+            elif join == "INTERSECT":
+                found = {key: row for key, row in found.items() if key in other}
+            else:
+                found = {key: row for key, row in found.items() if key not in other}
+        return Grains(tuple(found.values()), len(found))
+
+    def subquery(self, node: ast.Subquery) -> tuple[Any, ...]:
+        """The distinct values a RECALL gives, for IN and LET. Raises CAL-E036."""
+        return self.values(node.recall, node.extract)
+
+    def values(self, node: ast.Recall, extract: str) -> tuple[Any, ...]:
+        """The distinct values of SUBJECTS, OBJECTS or HASHES of a RECALL, in order."""
+        everything = node.limit is None and node.recent is None
+        rows = self.recall(node, Options(), everything=everything).rows
+        found = dict.fromkeys(value for row in rows if isinstance(value := extracted(row, extract), str))
+        if len(found) > MAX_BOUND_VALUES:
+            raise self.env.fail(
+                "CAL-E036", f"it gives more than {MAX_BOUND_VALUES:,} values", node.span, "Add LIMIT 1000."
+            )
+        return tuple(found)
+
+    def exists(self, node: ast.Exists) -> Answer:
+        if isinstance(node.target, ast.Recall):
+            found = self.recall(node.target, Options())
+            return Answer(
+                "exists", {"exists": bool(found.rows), "hash": found.rows[0].hash if found.rows else None}
+            )
+        address = self.env.address(node.target)
+        return Answer("exists", {"exists": self.host.store.get(address) is not None, "hash": address})
+
+    def coalesce(self, node: ast.Coalesce, options: Options, *, everything: bool) -> Grains | Answer:
+        """The first branch with a row, or with a true EXISTS."""
+        for branch in node.branches:
+            if isinstance(branch, ast.Exists):
+                answer = self.exists(branch)
+                if answer.values["exists"]:
+                    return answer
+                continue
+            rows = self.recall(branch, options, everything=everything)
+            if rows.rows:
+                return rows
+        return Grains((), 0)
+
+    # --- along links ---
+
+    def history(self, node: ast.History) -> Answer:
+        starts = [self.there(node.target)] if node.target is not None else self._of_key(node)
+        versions, cut = chains.chain(self.host.store, starts)
+        if cut:
+            self.env.warnings.append(warning("CAL-W015", f"{len(versions)} versions are shown"))
+        if node.as_of is not None:
+            until = self.env.span(node.as_of)[1]
+            versions = [version for version in versions if version.hlc >> _HLC_BITS <= until]
+        return Answer("history", {"versions": [_version(version) for version in versions]})
+
+    def _of_key(self, node: ast.History) -> list[StoredGrain]:
+        """All versions of a (subject, relation). Raises CAL-E002, CAL-E092."""
+        subject, relation = equals(node.where, "subject", self.env), equals(node.where, "relation", self.env)
+        if subject is None:
+            raise self.env.fail(
+                "CAL-E092", "a history is asked of a subject and a relation", node.span, 'Add subject = "…".'
+            )
+        if relation is None:
+            raise self.env.fail(
+                "CAL-E002", "a history is asked of a subject and a relation", node.span, 'Add relation = "…".'
+            )
+        recall = ast.Recall("fact", where=node.where, span=node.span)
+        plan = plan_recall(recall, self.env, self._reader, superseded=True)
+        if plan.selection is None:
+            return []
+        trace = Trace(printer.statement(node), "by subject and relation")
+        self.traces.append(trace)
+        fitting = self._fitting(self.host.store.candidates(plan.selection), plan, trace)
+        return [row.grain for row in fitting if row.grain is not None]
+
+    def diff(self, node: ast.Diff) -> Answer:
+        old, new = self.there(node.source), self.there(node.target)
+        if chains.key_of(old) != chains.key_of(new):
+            self.env.warnings.append(warning("CAL-W005", ""))
+        before = {**old.fields, "created_at": old.created_at}
+        after = {**new.fields, "created_at": new.created_at}
+        added = [
+            {"field": name, "kind": "added", "value": after[name]}
+            for name in sorted(after.keys() - before.keys())
+        ]
+        removed = [
+            {"field": name, "kind": "removed", "value": before[name]}
+            for name in sorted(before.keys() - after.keys())
+        ]
+        changed = [
+            {"field": name, "kind": "changed", "old": before[name], "new": after[name]}
+            for name in sorted(before.keys() & after.keys())
+            if before[name] != after[name]
+        ]
+        changes = [*added, *removed, *changed]
+        return Answer("diff", {"source_hash": old.address, "target_hash": new.address, "changes": changes})
+
+    def entity(self, node: ast.EntityAt) -> Answer:
+        """The value of a key at a moment: as it was known then (arrival, D45), or as it was valid then."""
+        at = self.env.span(node.at)[1]
+        subject, relation = self.env.text_of(node.subject), self.env.text_of(node.relation)
+        found = self._facts(subject, relation, superseded=node.axis == "knowledge")
+        if node.axis == "knowledge":
+            there = [grain for grain in found if grain.hlc >> _HLC_BITS <= at]
+        else:
+            there = [grain for grain in found if _valid(grain, at)]
+        best = max(there, key=lambda grain: _order(grain, node.axis), default=None)
+        told = None if best is None else row_of(best).as_json()
+        return Answer("entity_at", {"axis": node.axis, "at_ms": at, "grain": told})
+
+    def _facts(self, subject: str, relation: str, *, superseded: bool) -> list[StoredGrain]:
+        where = AllOf((OneOf("subject", (subject,)), OneOf("relation", (relation,))))
+        selection = Selection((self.host.namespace,), ("fact",), where, superseded)
+        return [
+            grain
+            for _, grain in self.host.store.candidates(selection).scored()
+            if grain.get("subject") == subject
+            and grain.get("relation") == relation
+            and (grain.live or grain.superseded_by is not None)
+        ]
+
+    def forks(self) -> Answer:
+        """Every key of the namespace with several live heads that share a superseded ancestor."""
+        selection = Selection((self.host.namespace,), ("fact",), None, superseded=True)
+        keys: dict[tuple[Any, Any], None] = {}
+        for _, grain in self.host.store.candidates(selection).scored():
+            if (
+                not grain.live
+                and isinstance(grain.get("subject"), str)
+                and isinstance(grain.get("relation"), str)
+            ):
+                keys.setdefault((grain.get("subject"), grain.get("relation")))
+        forks = []
+        for subject, relation in keys:
+            heads = self.host.store.fact_matches(self.host.namespace, subject, relation)
+            contested = [head for head in heads if chains.rivals(self.host.store, head)]
+            if contested:
+                newest = sorted(contested, key=lambda head: -head.seq)
+                forks.append(
+                    {
+                        "namespace": self.host.namespace,
+                        "subject": subject,
+                        "relation": relation,
+                        "heads": [head.address for head in newest],
+                    }
+                )
+        return Answer("forks", {"forks": forks})
+
+    def derived(self, node: ast.DerivedFrom) -> Answer:
+        grain = self.there(node.target)
+        children = self.host.store.children(grain.address)
+        return Answer("derived_from", {"grains": [row_of(child).as_json() for child in children]})
+
+    def report(self, node: ast.ReportSubject) -> Answer:
+        subject = self.env.text_of(node.subject)
+        grains = self.of_subject(subject)
+        told = {"subject": subject, "identity_names": [subject], "count": len(grains)}
+        return Answer("subject_report", {**told, "hashes": [grain.address for grain in grains]})
+
+    def of_subject(self, subject: str) -> list[StoredGrain]:
+        """Everything of an identity in the namespace, all versions: grains with that subject or ``subject#…``, and
+        facts that name it as their object. Newest arrival first."""
+        selection = Selection((self.host.namespace,), (), None, superseded=True)
+        names = (subject, f"{subject}#")
+        return [
+            grain
+            for _, grain in self.host.store.candidates(selection).scored()
+            if _belongs(grain.get("subject"), names)
+            or (grain.type == "fact" and _belongs(grain.get("object"), names))
+        ]
+
+    def there(self, node: ast.HashText | ast.Param) -> StoredGrain:
+        """The grain of an address. Raises CAL-E091 when it is not here."""
+        address = self.env.address(node)
+        found = self.host.store.get(address)
+        if found is None:
+            raise self.env.fail(
+                "CAL-E091", f"no grain {address[:12]} here", node.span, "It may have been forgotten."
+            )
+        return found
+
+
+_NOTHING: Final = Options()
+
+
+def _take(rows: Iterator[Row], wanted: int) -> tuple[list[Row], Row | None]:
+    """At most ``wanted`` rows, and the next one if there is one."""
+    taken: list[Row] = []
+    for row in rows:
+        if len(taken) == wanted:
+            return taken, row
+        taken.append(row)
+    return taken, None
+
+
+def _rising(row: Row) -> tuple[int, int, str]:
+    grain = row.grain
+    return (grain.created_at, grain.hlc, grain.address) if grain is not None else (0, 0, row.hash)
+
+
+def _firsts(rows: Iterator[Row], key: Any) -> Iterator[Row]:
+    """The first row of each key; a row without key passes."""
+    seen: set[Any] = set()
+    for row in rows:
+        mine = key(row)
+        if mine is None or mine == (None, None):
+            yield row
+        elif (frozen := repr(mine)) not in seen:
+            seen.add(frozen)
+            yield row
+
+
+def _dedup_key(name: str, type_: str | None) -> Any:
+    if not name:
+        return lambda row: (
+            row.grain_type,
+            row.fields.get("subject"),
+            row.fields.get("relation"),
+            content_or_object(row),
+        )
+    known = (ANY_TYPE if type_ is None else OF_TYPE[type_])[name]
+    return known.read
+
+
+def content_or_object(row: Row) -> Any:
+    """What a row says, for telling equal ones."""
+    told = row.fields.get("object")
+    return content(row) if told is None else told
+
+
+def _valid(grain: StoredGrain, at: int) -> bool:
+    since, until = grain.get("valid_from"), grain.get("valid_to")
+    return not (isinstance(since, int) and at < since) and not (isinstance(until, int) and at >= until)
+
+
+def _order(grain: StoredGrain, axis: str) -> tuple[int, ...]:
+    return (grain.hlc,) if axis == "knowledge" else (grain.created_at, grain.hlc)
+
+
+def _belongs(value: object, names: tuple[str, str]) -> bool:
+    return isinstance(value, str) and (value == names[0] or value.startswith(names[1]))
+
+
+def _version(grain: StoredGrain) -> dict[str, Any]:
+    told = grain.get("object")
+    return {
+        "hash": grain.address,
+        "object": content(row_of(grain)) if told is None else told,
+        "created_at": grain.created_at,
+        "confidence": grain.get("confidence"),
+        "superseded_by": grain.superseded_by,
+    }
+
+
+def _told(plan: RecallPlan, trace: Trace) -> None:
+    """Which conditions the store was asked for, and which are decided row by row."""
+    selection, bound = plan.selection, plan.bound
+    if selection is None:
+        return
+    trace.pushed = [f"namespace IN ({', '.join(map(printer.quote, selection.namespaces))})"]
+    if selection.types:
+        trace.pushed.append(f"type IN ({', '.join(map(printer.quote, selection.types))})")
+    if selection.text is not None:
+        trace.pushed.append(f"ABOUT {printer.quote(selection.text)}")
+    for part in () if bound is None else bound.parts if isinstance(bound, All) else (bound,):
+        node, exact = lower(part)
+        told = _text_of(part)
+        if node is not None:
+            trace.pushed.append(told)
+        if not exact:
+            trace.evaluated.append(told)
+
+
+def _text_of(bound: Bound) -> str:
+    if isinstance(bound, Test):
+        if isinstance(bound.node, ast.Compare) and bound.field.kind == "time":
+            return f"time {bound.op} {printer.value(bound.node.value)}"
+        return printer.condition(bound.node)
+    if isinstance(bound, All):
+        return " AND ".join(f"({_text_of(part)})" for part in bound.parts)
+    if hasattr(bound, "parts"):
+        return " OR ".join(f"({_text_of(part)})" for part in bound.parts)
+    return f"NOT ({_text_of(bound.part)})"
+
+
+def _explanation(row: Row, plan: RecallPlan) -> str:
+    """Why a row matches, in one sentence."""
+    said = []
+    if plan.selection is not None and plan.selection.text is not None:
+        said.append(f"its text holds words of {printer.quote(plan.selection.text)} (score {row.score:.2f})")
+    if plan.bound is not None:
+        said.append(f"it fits {_text_of(plan.bound)}")
+    if not said:
+        said.append(f"it is a live {row.grain_type} of the namespace")
+    return "; ".join(chained(said))

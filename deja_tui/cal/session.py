@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The door to the language: text in, result out.
+
+One transaction for a text: reads see one committed state, writes are kept together or not at all. Reading never
+opens the writer, and the reading connections of the store cannot change the file (D44): the second wall beneath
+`classify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from deja_tui.cal import ast
+from deja_tui.cal.classify import Access, Class, admit
+from deja_tui.cal.conditions import Env, given
+from deja_tui.cal.executor import Executor
+from deja_tui.cal.faults import CalError, fault
+from deja_tui.cal.host import Host
+from deja_tui.cal.parser import parse, parse_script
+from deja_tui.cal.results import Result
+from deja_tui.errors import DejaError
+
+RIGHTS: Final = ("read", "write", "review", "apply", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Runs texts in one host. Holds no state between two texts."""
+
+    host: Host
+
+    def run(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        read_only: bool = False,
+        allow_destructive: bool = False,
+    ) -> Result:
+        """Run one statement.
+
+        Args:
+            text: the statement, at most 65,536 bytes.
+            params: values of ``$name`` by name: texts, numbers, booleans, or lists of them. Never parsed.
+            read_only: refuse everything but reads (CAL-E044), whatever the caller may do.
+            allow_destructive: let FORGET through; it needs the right admin as well (D17).
+
+        Raises:
+            CalError: the text is refused, with its place. DejaError: what the store or the loop refuses.
+        """
+        program = parse(text)
+        access = Access(read_only, allow_destructive)
+        verdict = admit(program, access, self._rights())
+        return self._one(program, given(params), access, verdict.cls is Class.READ)
+
+    def _rights(self) -> frozenset[str]:
+        return frozenset(right for right in RIGHTS if self.host.may(right))
+
+    def _one(self, program: ast.Program, params: Mapping[str, Any], access: Access, reads: bool) -> Result:
+        env = Env(program.text, self.host.clock(), params)
+        executor = Executor(self.host, env, access)
+        if not reads:
+            return executor.program(program)
+        with self.host.store.snapshot():
+            return executor.program(program)
+
+    def script(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        read_only: bool = False,
+        allow_destructive: bool = False,
+    ) -> list[Result]:
+        """Run a list of statements, each ended by ``;``, as one transaction (D42).
+
+        The first that fails takes everything back; the error names its number. Decisions stand alone, so none may
+        stand in a script (D15).
+        """
+        programs = parse_script(text)
+        access = Access(read_only, allow_destructive)
+        rights = self._rights()
+        verdicts = [admit(program, access, rights) for program in programs]
+        for program, verdict in zip(programs, verdicts, strict=True):
+            if verdict.governs:
+                raise fault(
+                    "CAL-E002",
+                    "a decision stands alone, never in a script",
+                    program.text,
+                    program.query.span,
+                    "Decide about one at a time.",
+                )
+        values = given(params)
+        if all(verdict.cls is Class.READ for verdict in verdicts):
+            with self.host.store.snapshot():
+                return self._all(programs, values, access)
+        with self.host.store.act():
+            return self._all(programs, values, access)
+
+    def _all(
+        self, programs: tuple[ast.Program, ...], values: Mapping[str, Any], access: Access
+    ) -> list[Result]:
+        found: list[Result] = []
+        for number, program in enumerate(programs, 1):
+            try:
+                found.append(self._one(program, values, access, reads=False))
+            except DejaError as error:
+                raise _numbered(error, number) from error
+        return found
+
+
+def _numbered(error: DejaError, number: int) -> CalError:
+    place = error.place if isinstance(error, CalError) else None
+    bare = error.bare if isinstance(error, CalError) else error.message
+    return CalError(
+        error.code,
+        f"statement {number}: {bare}; nothing of the script was kept",
+        error.next_step,
+        place=place,
+    )
