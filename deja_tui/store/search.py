@@ -20,11 +20,10 @@ and would score the tail by other statistics than the index.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain
+from itertools import islice
 from math import log
 from typing import Final
 
@@ -88,7 +87,7 @@ def words_of(kind: int, body: bytes) -> str:
         namespace, fields = unfold(body)
     except DejaError:
         return ""
-    return text_of(TYPE_NAMES[kind], namespace, fields)
+    return text_of(TYPE_NAMES.get(kind, ""), namespace, fields)
 
 
 # --- asking -----------------------------------------------------------------------------------------
@@ -191,11 +190,15 @@ def ranked(
     return best, complete and len(some) < wanted
 
 
+_Held = tuple[float, set[int], list[int]]
+"""Of one piece of a query: its weight, and the positions of its holders, as a set and newest first."""
+
+
 def _nominate(
     db: apsw.Connection, asked: list[_Unit], tail: dict[int, list[str]], indexed: int, last: int, limit: int
-) -> tuple[list[tuple[float, set[int], list[int]]], bool]:
-    """Each piece's weight with its holders, as a set and newest first; and whether none was left out."""
-    found = []
+) -> tuple[list[_Held], bool]:
+    """The holders of each piece, and whether none was left out."""
+    found: list[_Held] = []
     truncated = 0
     for unit in asked:
         held = [gid for gid in reversed(tail) if unit.is_in(tail[gid])]
@@ -217,19 +220,24 @@ def _nominate(
     return found, truncated == 0
 
 
-def _weigh(found: list[tuple[float, set[int], list[int]]], wanted: int) -> list[tuple[float, int]]:
+def _weigh(found: list[_Held], wanted: int) -> list[tuple[float, int]]:
     """The ``wanted`` positions with the most weight, heaviest and newest first.
 
-    Holders of one piece only are many and all weigh the same, so of those the newest are enough.
+    Grains that hold several pieces are few and weighed one by one; those that hold one weigh what it weighs, so the
+    newest of them are enough.
     """
-    if len(found) == 1:
-        return [(found[0][0], gid) for gid in found[0][2][:wanted]]
-    times = Counter(chain.from_iterable(holders for _, holders, _ in found))
-    some = {gid for gid, count in times.items() if count > 1}
-    for _, _, newest in found:
-        some.update(newest[:wanted])
-    weighed = [(sum(weight for weight, holders, _ in found if gid in holders), gid) for gid in some]
-    return nlargest(wanted, weighed)
+    seen: set[int] = set()
+    several: set[int] = set()
+    for _, holders, _ in found:
+        several |= seen & holders
+        seen |= holders
+    weighed = [(sum(weight for weight, holders, _ in found if gid in holders), gid) for gid in several]
+    best = nlargest(wanted, weighed)
+    for weight, _, newest in found:
+        if len(best) < wanted or weight > best[-1][0]:
+            alone = islice((gid for gid in newest if gid not in several), wanted)
+            best = nlargest(wanted, [*best, *((weight, gid) for gid in alone)])
+    return best
 
 
 def _holders(db: apsw.Connection, match: str, after: int, limit: int) -> list[int]:
@@ -252,10 +260,11 @@ def _live(db: apsw.Connection, best: list[tuple[float, int]], where: str, k: int
 def _sizes(db: apsw.Connection, gids: list[int]) -> dict[int, int]:
     """How many words each indexed text has, as FTS5 keeps it: one variable-length integer."""
     sql = "SELECT d.id, d.sz FROM json_each(?) j CROSS JOIN text_docsize d ON d.id = j.value"
-    return {gid: _varint(raw) for gid, raw in rows(db, sql, (listed(gids),))}
+    return {gid: size_of(raw) for gid, raw in rows(db, sql, (listed(gids),))}
 
 
-def _varint(raw: bytes) -> int:
+def size_of(raw: bytes) -> int:
+    """A text's number of words, from its row in ``text_docsize``."""
     value = 0
     for byte in raw:
         value = value << 7 | byte & 0x7F
