@@ -6,7 +6,7 @@ is simply run again. Reasons why a draft was not stored are counted apart (``dro
 
 * RUN-1  the clock is never read: ``now_ms`` is an argument.
 * RUN-2  one identity has at most one open recommendation; a pending one is refreshed by supersession, an approved one
-  whose content changed expires and the new content is proposed again (D4).
+  whose change became another one expires and the new one is proposed (D4); counting anew is no other change.
 * RUN-3  an applied one covers the evidence that was there when it was applied; only newer evidence is a new finding.
 * RUN-4  an analyzer that failed or did not run closes nothing and moves no watermark.
 * RUN-5  ``only``, ``dry_run`` and a restricted set of namespaces close nothing of others and move no watermark (D26).
@@ -28,7 +28,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import identity
 from deja_tui.engine.ledger import cooling_until
 from deja_tui.engine.objects import SEVERITIES, Recommendation, RunOutcome, SkippedAnalyzer
-from deja_tui.engine.operations import to_plain
+from deja_tui.engine.operations import Operation, to_plain
 from deja_tui.engine.reader import Reader
 from deja_tui.engine.substrate import LedgerRow, Position, Substrate
 from deja_tui.engine.templates import render
@@ -281,7 +281,8 @@ def _place(
     if held:
         body = _body(substrate, held)
         torn = not held.creator
-        if body and not torn and _same(body, finding.draft):
+        unchanged = _same_change if held.status == "approved" else _same
+        if body and not torn and unchanged(body, finding.draft):
             return "open", None, False
         if held.status == "pending" and not torn:
             return None, _propose(substrate, finding, trigger, now_ms, len(rows), refreshes=held), True
@@ -355,6 +356,23 @@ def _body(substrate: Substrate, row: LedgerRow) -> Recommendation | None:
         return read_recommendation(grain) if grain else None
     except LoopError:
         return None
+
+
+def _same_change(body: Recommendation, draft: Draft) -> bool:
+    """Whether an apply would do what the draft asks for. A confidence that was counted anew is no other change.
+
+    An approval is about the change: one more call, failed or not, must not take it back.
+    """
+    return [_without_confidence(op) for op in body.operations] == [
+        _without_confidence(op) for op in draft.operations
+    ]
+
+
+def _without_confidence(operation: Operation) -> dict[str, Any]:
+    plain = to_plain(operation)
+    if isinstance(plain.get("fields"), dict):
+        plain["fields"] = {name: value for name, value in plain["fields"].items() if name != "confidence"}
+    return plain
 
 
 def _same(body: Recommendation, draft: Draft) -> bool:

@@ -823,3 +823,18 @@ def test_applying_everything_leaves_nothing_to_propose(writes: list[Any], random
             refusals += code is not None
         now += 1
         assert now < NOW + 200, "findings never end"
+
+
+def test_one_more_call_does_not_take_an_approval_back() -> None:
+    """An approval is about the change: counts and confidence may move before it is applied."""
+    substrate = ReferenceSubstrate()
+    calls(substrate, "curl", "timeout", 5)
+    go(substrate)
+    address = only(substrate)
+    lifecycle.approve(substrate, address, "seen often", ANA, NOW)
+    calls(substrate, "curl", "timeout", 2, at=NOW - DAY // 2)
+    calls(substrate, "curl", "ok", 1, error=False, at=NOW - DAY // 2)
+    outcome = go(substrate, NOW + 1)
+    assert (outcome.stored, outcome.refreshed, outcome.closed) == (0, 0, 0)
+    assert only(substrate, "approved") == address
+    assert lifecycle.apply(substrate, address, "as approved", ANA, NOW + 2).to_status == "applied"
