@@ -133,11 +133,31 @@ def _call(grain: Grain) -> tuple[str | None, str | None]:
 
 def parents_of(fields: Mapping[str, Any]) -> list[str]:
     """Addresses in ``derived_from`` and ``context.merge_parents``, in order; what is no address is left out."""
-    found = _list(fields.get("derived_from"))
-    context = fields.get("context")
-    if isinstance(context, Mapping):
-        found = found + _list(context.get("merge_parents"))
+    found = _list(fields.get("derived_from")) + _merged(fields)
     return [parent for parent in found if is_address(parent)]
+
+
+def superseded_of(type_: str, fields: Mapping[str, Any]) -> list[str]:
+    """What a grain that the log calls a superseding one takes the place of: its first parent and its merge parents.
+
+    The parents of a recommendation are its evidence; the one it refreshes stands in its proposal (docs/format.md).
+    """
+    if type_ == "recommendation":
+        proposal = fields.get("proposal_data")
+        found: list[Any] = [proposal.get("refreshes")] if isinstance(proposal, Mapping) else []
+    else:
+        found = _list(fields.get("derived_from"))[:1] + _merged(fields)
+    return list(dict.fromkeys(parent for parent in found if is_address(parent)))
+
+
+def _merged(fields: Mapping[str, Any]) -> list[Any]:
+    # a state's own context is its snapshot; what is common to all types lies in its common_context
+    found: list[Any] = []
+    for name in ("context", "common_context"):
+        context = fields.get(name)
+        if isinstance(context, Mapping):
+            found += _list(context.get("merge_parents"))
+    return found
 
 
 def _list(value: object) -> list[Any]:

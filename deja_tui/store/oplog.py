@@ -9,6 +9,8 @@
   and no text.
 * INV-OPLOG-4  A SUPERSEDE row names the *new* grain, as bundles do; the mark with the same ``seq`` names the old one.
 * INV-OPLOG-5  ``act`` counts the acts that changed anything, so rows of one act are found together.
+* INV-OPLOG-6  A grain that two copies wrote on their own has the smaller of their clocks in both, once they met: a
+  STAMP row carries it here. So order, which the clock is part of (D3), is the same everywhere.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ FORGET: Final = 3
 RETIRE: Final = 4
 HIDE: Final = 5
 REOPEN: Final = 6
+STAMP: Final = 7
 KINDS: Final = {
     ADD: "add",
     SUPERSEDE: "supersede",
@@ -34,6 +37,7 @@ KINDS: Final = {
     RETIRE: "retire",
     HIDE: "hide",
     REOPEN: "reopen",
+    STAMP: "stamp",
 }
 
 MARKS: Final = {"retire": 1, "supersede": 2, "hide": 3, "reopen": 4}

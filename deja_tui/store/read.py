@@ -226,6 +226,13 @@ def history(db: apsw.Connection, address: str) -> list[StoredGrain]:
     return [stored(row) for row in rows(db, _CHAIN, up[-1])] if up else []
 
 
+def chain_down(db: apsw.Connection, address: str) -> list[StoredGrain]:
+    """What ``address`` replaced, itself first, and so on down; [] when it was never here."""
+    at = {"h": bytes.fromhex(address)}
+    here = "SELECT id FROM grain WHERE hash = :h UNION ALL SELECT gid FROM tombstone WHERE hash = :h"
+    return [stored(row) for gid in rows(db, here, at) for row in rows(db, _CHAIN, gid)]
+
+
 def children(db: apsw.Connection, address: str) -> list[StoredGrain]:
     """Grains that name ``address`` as a parent, newest arrival first."""
     if not is_address(address):

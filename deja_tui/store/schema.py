@@ -74,6 +74,7 @@ CREATE TABLE op(
   gid INTEGER NOT NULL,
   act INTEGER NOT NULL
 );
+CREATE INDEX op_supersede ON op(gid) WHERE kind = 2;
 CREATE TABLE mark(
   seq INTEGER PRIMARY KEY,
   gid INTEGER NOT NULL,

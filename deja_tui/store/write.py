@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import ledger, oplog, projection, search, settings
+from deja_tui.store import chains, ledger, oplog, projection, search, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase, scrub
 from deja_tui.store.faults import StoreError, unknown
@@ -26,6 +26,7 @@ from deja_tui.store.keys import (
     parents_of,
     source_digest,
     source_of,
+    superseded_of,
 )
 from deja_tui.store.rows import unfold
 from deja_tui.store.sql import rows
@@ -100,14 +101,23 @@ class Transaction:
         )
         return self.db.last_insert_rowid()
 
-    def mark(self, kind: str, gid: int, by: int | None, named: int) -> None:
-        """One mark with its op row; ``named`` is the grain the op row names (INV-OPLOG-4)."""
-        seq = self.log(oplog.MARK_OPS[kind], named, self.tick())
+    def mark(
+        self,
+        kind: str,
+        gid: int,
+        by: int | None,
+        named: int,
+        hlc: int | None = None,
+        origin: int = oplog.LOCAL,
+    ) -> int:
+        """One mark with its op row, and the row's ``seq``; ``named`` is the grain the row names (INV-OPLOG-4)."""
+        seq = self.log(oplog.MARK_OPS[kind], named, self.tick() if hlc is None else hlc, origin)
         self.db.execute(
             "INSERT INTO mark(seq, gid, kind, by, act) VALUES(?, ?, ?, ?, ?)",
             (seq, gid, oplog.MARKS[kind], by, self.act),
         )
         self.db.execute("UPDATE grain SET dead = ? WHERE id = ?", (int(kind != "reopen"), gid))
+        return seq
 
     def finish(self) -> None:
         """Write what is due before the commit: a full text tail, and the counters that moved."""
@@ -325,6 +335,38 @@ class Act:
             successor = self._find(by).gid
         named = successor if kind == "supersede" and successor is not None else target.gid
         self._tx.mark(kind, target.gid, successor, named)
+        if kind == "reopen":
+            chains.close_again(self._tx, target.gid, target.digest)
+
+    def merge(self, tips: Sequence[str], grain: Grain) -> Added:
+        """File one grain in place of several live ones, which its ``context.merge_parents`` names.
+
+        Args:
+            tips: two or more addresses; the first is the grain's parent.
+            grain: its ``derived_from`` is the first tip, its merge parents are all of them.
+
+        Raises:
+            StoreError: MEM-E001 not here; MEM-E002 not live; MEM-E003 forgotten. ValidationError: VAL-E001 fewer than
+                two tips, or other parents than the tips; VAL-E004 reserved.
+        """
+        targets = [self._target(tip) for tip in dict.fromkeys(tips)]
+        if len(targets) < 2:
+            raise ValidationError("VAL-E001", "a merge needs two or more live grains")
+        for target in targets:
+            if target.dead:
+                raise StoreError(
+                    "MEM-E002",
+                    f"the grain {target.digest.hex()[:12]} was already superseded",
+                    "Look at its history for the head.",
+                )
+        if superseded_of(grain.type, grain.fields) != [target.digest.hex() for target in targets]:
+            raise ValidationError(
+                "VAL-E001", "the parents of the merge are not the grains it takes the place of"
+            )
+        added = self._add(grain, None, "local", None, targets[0].gid)
+        for target in targets:
+            self._tx.mark("supersede", target.gid, added.seq, added.seq)
+        return added
 
     def forget(self, address: str) -> None:
         """Erase a grain: row, words, keys, terms that nothing else uses. A tombstone with its address stays (D31).
@@ -332,11 +374,12 @@ class Act:
         Raises:
             StoreError: MEM-E001 not here. ValidationError: VAL-E004 reserved.
         """
-        target = self._target(address)
+        self._erase(self._target(address), self._tx.tick(), oplog.LOCAL)
+
+    def _erase(self, target: _Target, hlc: int, origin: int) -> None:
         self._tx.weighty = True
-        hlc = self._tx.tick()
         words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
-        self._tx.log(oplog.FORGET, target.gid, hlc)
+        self._tx.log(oplog.FORGET, target.gid, hlc, origin)
         if self._tx.take(f"held:{target.space}", -1) == 0:
             self._tx.db.execute("DELETE FROM space WHERE id = ?", (target.space,))
         if words is None:
