@@ -27,6 +27,7 @@ from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import grains
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
+from deja_tui.store.write import Act
 from deja_tui.text import compact_json
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
@@ -352,24 +353,52 @@ class Memory:
         self.who.need("read")
         return self.store.stats()
 
-    def verify(self) -> tuple[Fault, ...]:
-        """Every fault found in the file and in the audit chains; empty when there is none."""
-        self.who.need("read")
-        faults = list(self.store.verify())
+    def verify(self, *, quick: bool = False, rebuild: bool = False) -> tuple[Fault, ...]:
+        """Every fault found in the file and in the audit chains; empty when there is none.
+
+        Args:
+            quick: leave out the comparison of indexes with what the grains' bytes call for.
+            rebuild: first make everything anew that follows from the grains, the op-log and the marks, in one act:
+                liveness, keys, dictionaries, links, sources, counters, text index, queue and status (D1). Primary data
+                is not touched, so what is wrong there is still in the answer. Needs admin.
+
+        Raises LOP-E022; STO-E004 and STO-E005 with ``rebuild``.
+        """
+        self.who.need("admin" if rebuild else "read")
+        if rebuild:
+            with self.store.act(governed=True) as act:
+                act.rebuild()
+                self._rebuild_ledger(act)
+        with self.store.snapshot():
+            return (*self.store.verify(deep=not quick), *self._governance_faults())
+
+    def _governance_faults(self) -> Iterator[Fault]:
+        """Recommendations whose row is not what the grains say, then chains that do not hold together."""
+        due = {row.address: row for row in ledger.replay(self.substrate)}
+        kept = {row.address for row in self.store.ledger_list(include_replaced=True)}
+        for address in sorted(kept.symmetric_difference(due)):
+            told = (
+                "the queue does not know it"
+                if address in due
+                else "the queue holds what is no recommendation"
+            )
+            yield Fault("LOP-E026", address, told)
         for row in views.ledger(self.substrate):
             chain = audit.chain(self.substrate, row)
             if not chain.verified:
-                faults.append(Fault("LOP-E026", chain.fault_address or row.address, chain.fault or ""))
-        return tuple(faults)
+                yield Fault("LOP-E026", chain.fault_address or row.address, chain.fault or "")
 
     def rebuild_ledger(self) -> int:
         """Derive the status of every recommendation anew from its audit chain (D1); returns how many there are."""
         self.who.need("admin")
         with self.store.act(governed=True) as act:
-            rows = list(ledger.replay(self.substrate))
-            act.ledger_clear()
-            for row in rows:
-                act.ledger_put(row)
+            return self._rebuild_ledger(act)
+
+    def _rebuild_ledger(self, act: Act) -> int:
+        rows = list(ledger.replay(self.substrate))
+        act.ledger_clear()
+        for row in rows:
+            act.ledger_put(row)
         return len(rows)
 
 

@@ -11,6 +11,8 @@ import click
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_db, with_format
 from deja_tui.store.grains import StoredGrain
+from deja_tui.store.integrity import Fault
+from deja_tui.text import clean
 
 
 @click.command()
@@ -98,21 +100,28 @@ def history(address: str, db: Path | None, namespace: str, actor: str, as_json: 
 
 
 @click.command()
+@click.option("--rebuild", is_flag=True, help="First make every index anew from grains, op-log and marks.")
 @with_db
 @with_format
-def verify(db: Path | None, namespace: str, actor: str, as_json: bool) -> int:
+def verify(rebuild: bool, db: Path | None, namespace: str, actor: str, as_json: bool) -> int:
     """Check every address, chain and index; list every fault. Exit 1 when there is one.
 
     Example: deja verify --db agent.deja
     """
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
-        faults = memory.verify()
+    with open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild) as memory:
+        before = memory.verify() if rebuild else ()
+        faults = memory.verify(rebuild=rebuild)
     if as_json:
-        told = [{"code": f.code, "address": f.address, "message": f.message} for f in faults]
-        output.as_json({"ok": not faults, "faults": told})
+        told = {"ok": not faults, "faults": [_fault(f) for f in faults]}
+        output.as_json({**told, "found_before": [_fault(f) for f in before]} if rebuild else told)
     else:
-        output.lines([f"{f.code} {f.address} {f.message}" for f in faults] or ["ok: no fault found"])
+        output.lines(f"before: {f.code} {f.address} {clean(f.message)}" for f in before)
+        output.lines([f"{f.code} {f.address} {clean(f.message)}" for f in faults] or ["ok: no fault found"])
     return 1 if faults else 0
+
+
+def _fault(fault: Fault) -> dict[str, str]:
+    return {"code": fault.code, "address": fault.address, "message": fault.message}
 
 
 @click.command()

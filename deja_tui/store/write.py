@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import chains, ledger, oplog, projection, search, settings
+from deja_tui.store import chains, derived, ledger, oplog, projection, search, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase, scrub
 from deja_tui.store.faults import StoreError, unknown
@@ -403,6 +403,21 @@ class Act:
             ):
                 return _Target(row[0], row[1], bool(row[2]), *row[3:])
         raise unknown(address)
+
+    def rebuild(self) -> derived.Rebuilt:
+        """Make every derived table anew but the governance table, which whoever writes it clears and fills (D1).
+
+        Raises VAL-E004 unless governed.
+        """
+        self._guard("deja-loop", "recommendation")
+        tx = self._tx
+        tx.weighty = True
+        tx.terms.at(tx.take("epoch"))  # other processes keep ids of terms that are given anew here
+        done = derived.rebuild(tx.db, tx.counters, tx.terms)
+        if done.changed:  # rows that grew may have left copies behind; `erase.settle` writes such a file anew
+            tx.counters["erased"] = done.grains
+        tx.erased = tx.erased or set()
+        return done
 
     def set_setting(self, key: str, value: Any, *, source: str = "local") -> None:
         """Write a small JSON value; None removes it. Raises VAL-E001 when JSON cannot hold it."""
