@@ -29,9 +29,10 @@ from typing import Any, Final, Self
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import erase, integrity, oplog, read, search, settings, stats, views
+from deja_tui.store import asof, chains, erase, integrity, oplog, read, search, settings, stats, views
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
+from deja_tui.store.chains import Fork, Provenance
 from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
 from deja_tui.store.filters import Candidates, Selection
 from deja_tui.store.grains import StoredGrain
@@ -293,6 +294,29 @@ class Store:
     ) -> list[StoredGrain]:
         """The ``k`` newest live grains of a namespace that fit exactly, newest first (D3, D11)."""
         return read.recall(self._db(), namespace, subject, relation, object, type, k)
+    @coded
+    def recall_as_of(
+        self,
+        moment: int | str,
+        *,
+        namespace: str,
+        subject: str | None = None,
+        relation: str | None = None,
+        object: str | None = None,
+        type: str | None = None,
+        k: int = 16,
+        axis: str = "arrival",
+    ) -> list[StoredGrain]:
+        """`recall` as of a time (epoch, ISO-8601, or an HLC): what was known then, or with axis ``validity`` what is
+        known now to hold then (D45). Raises VAL-E001, VAL-E002."""
+        until = asof.moment(moment, "as_of")
+        where = namespace, subject, relation, object, type, k
+        if asof.axis_of(axis) == "arrival":
+            with self.snapshot():
+                return asof.known(self._db(), until, *where)
+        at = oplog.wall_of(until)
+        return read.recall(self._db(), *where, lambda fields: asof.holds(fields, at))
+
 
     def latest(self, namespace: str, subject: str, relation: str) -> StoredGrain | None:
         """The greatest live head of a key (D3), or None."""
@@ -300,9 +324,29 @@ class Store:
         return found[0] if found else None
 
     @coded
-    def history(self, address: str) -> list[StoredGrain]:
-        """The chain through ``address``, newest first; [] when it is not here."""
-        return read.history(self._db(), address)
+    def heads(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        """The live grains of a key, the provisional head first (D3)."""
+        return chains.heads(self._db(), namespace, subject, relation)
+
+    @coded
+    def forks(self, namespaces: Sequence[str] | None = None) -> list[Fork]:
+        """Live grains with a common superseded ancestor (D3); None: every namespace that is not reserved."""
+        with self.snapshot():
+            return chains.forks(self._db(), namespaces)
+
+    @coded
+    def history(self, address: str, limit: int = chains.HISTORY_LIMIT) -> list[StoredGrain]:
+        """The chain through ``address``, newest first, merged and retired grains too; [] when it is not here."""
+        with self.snapshot():
+            return chains.history(self._db(), address, limit)
+
+    @coded
+    def provenance(
+        self, address: str, depth: int = chains.PROVENANCE_DEPTH, limit: int = chains.PROVENANCE_LIMIT
+    ) -> Provenance | None:
+        """What a grain was derived from and what was derived from it; None when it is not here."""
+        with self.snapshot():
+            return chains.provenance(self._db(), address, depth, limit)
 
     @coded
     def children(self, address: str) -> list[StoredGrain]:

@@ -47,6 +47,8 @@ MARK_OPS: Final = {"retire": RETIRE, "supersede": SUPERSEDE, "hide": HIDE, "reop
 LOCAL: Final = 0
 IMPORTED: Final = 1
 _COUNTER_BITS: Final = 16
+END_OF_TIME: Final = 2**62
+"""No HLC reaches this (the year 4199): one that came from elsewhere must leave room to count on."""
 _PAGE: Final = 512
 
 
@@ -69,6 +71,11 @@ def tick(last: int, wall_ms: int) -> int:
 def wall_of(hlc: int) -> int:
     """The wall time of an HLC, epoch ms."""
     return hlc >> _COUNTER_BITS
+
+
+def last_of(wall_ms: int) -> int:
+    """The last HLC of one wall millisecond."""
+    return (wall_ms + 1 << _COUNTER_BITS) - 1
 
 
 def entries(connection: Callable[[], apsw.Connection], since_seq: int) -> Iterator[LogEntry]:

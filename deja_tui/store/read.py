@@ -8,7 +8,7 @@ compared exactly, in NFC; folded keys only say where to look (D11).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Any, Final
 
@@ -107,24 +107,40 @@ def recall(
     object_: str | None,
     type_: str | None,
     k: int,
+    keep: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> list[StoredGrain]:
-    """The ``k`` newest live grains that fit, newest first."""
+    """The ``k`` newest live grains that fit, and whose fields ``keep`` takes, newest first."""
     if k <= 0 or (type_ is not None and type_ not in TYPES):
         return []
-    exact = {
-        name: asked(value)
-        for name, value in (("subject", subject), ("relation", relation), ("object", object_))
-        if value is not None
-    }
+    exact = exactly(subject, relation, object_)
+    found = _candidates(db, asked(namespace), exact, None if type_ is None else TYPES[type_])
+    return taken(found, exact, k, keep)
+
+
+def exactly(subject: str | None, relation: str | None, object_: str | None) -> dict[str, str]:
+    """The texts that a grain must have, by field, in the form they are compared in."""
+    given = (("subject", subject), ("relation", relation), ("object", object_))
+    return {name: asked(value) for name, value in given if value is not None}
+
+
+def taken(
+    candidates: Iterable[Row],
+    exact: Mapping[str, str],
+    k: int,
+    keep: Callable[[Mapping[str, Any]], bool] | None = None,
+) -> list[StoredGrain]:
+    """The first ``k`` of ``candidates`` that have these texts; keys only nominate (D11)."""
     wanted = list(exact.items())
     found: list[StoredGrain] = []
-    for row in _candidates(db, asked(namespace), exact, None if type_ is None else TYPES[type_]):
+    for row in candidates:
         grain = stored(row)
         fields = grain.fields
         for name, value in wanted:
             if fields.get(name) != value:
                 break
         else:
+            if keep is not None and not keep(fields):
+                continue
             found.append(grain)
             if len(found) == k:
                 break
