@@ -216,11 +216,18 @@ class Connections:
         """Put what was committed on the disk, where commits do not do that themselves (``normal``)."""
         if self.durability == "full":
             return
-        log = os.open(self.place.path + "-wal", os.O_RDWR | os.O_CLOEXEC)
         try:
-            os.fsync(log)
-        finally:
-            os.close(log)  # SQLite keeps no lock on this file, so closing it here releases none
+            log = os.open(self.place.path + "-wal", os.O_RDWR | os.O_CLOEXEC)
+            try:
+                os.fsync(log)
+            finally:
+                os.close(log)  # SQLite keeps no lock on this file, so closing it here releases none
+        except OSError as error:
+            raise StoreError(
+                "STO-E001",
+                f"the act is kept, but the disk did not confirm it ({error.strerror or 'no reason'})",
+                "Check the disk; until it confirms, a power cut may lose the act.",
+            ) from error
 
     def close(self) -> None:
         """Close every connection that no thread is using this instant; those close when their thread lets go."""

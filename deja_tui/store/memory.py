@@ -3,7 +3,8 @@
 
 * INV-STORE-1  A read never waits for a writer and never writes. It sees a committed state as a whole.
 * INV-STORE-2  An act is one transaction: everything in it is kept, with its op-log rows, counters and clock, or nothing
-  is, whatever raises. An act inside an act of the same thread joins it.
+  is, whatever raises. An act inside an act of the same thread joins it: it is kept only with the outer one, and if it
+  raises it leaves the outer one as it was before.
 * INV-STORE-3  Inside an act its own thread reads what the act has written so far; nobody else does.
 * INV-STORE-4  Plain acts cannot write, supersede, mark or forget anything reserved; only ``act(governed=True)`` can.
 * INV-STORE-5  A grain's bytes never change. Liveness is what its last mark says; the column ``dead`` only caches it.
@@ -31,9 +32,9 @@ import apsw
 from deja_tui.errors import ValidationError
 from deja_tui.store import asof, chains, erase, integrity, oplog, read, search, settings, stats, views
 from deja_tui.store import ledger as ledgers
-from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
 from deja_tui.store.chains import Fork, Provenance
-from deja_tui.store.faults import StoreError, coded, coded_iterator, storage_error
+from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
+from deja_tui.store.faults import coded, coded_iterator, storage_error
 from deja_tui.store.filters import Candidates, Selection
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.integrity import Fault
@@ -173,11 +174,8 @@ class Store:
         """
         self._here()
         transaction: Transaction | None = getattr(self._thread, "transaction", None)
-        if transaction is not None:
-            yield Act(transaction, governed)
-            return
-        with self._outermost() as transaction:
-            yield Act(transaction, governed)
+        with self._outermost() if transaction is None else transaction.part() as opened:
+            yield Act(opened, governed)
 
     @contextmanager
     def _outermost(self) -> Iterator[Transaction]:
@@ -213,8 +211,7 @@ class Store:
             raise
 
     def _commit(self, transaction: Transaction) -> None:
-        if transaction.pid != os.getpid():
-            raise StoreError("STO-E001", "the process was forked inside an act", "Fork outside of acts.")
+        transaction.must_be_open()
         transaction.finish()
         transaction.db.execute("COMMIT")
 
@@ -233,6 +230,7 @@ class Store:
         if self.erasure_pending:
             self._erase_pages(files)
 
+    @coded
     def _erase_pages(self, files: Connections) -> None:
         db = files.writer()
         set_busy(db, min(files.busy_ms, _SETTLE_MS))
@@ -294,6 +292,7 @@ class Store:
     ) -> list[StoredGrain]:
         """The ``k`` newest live grains of a namespace that fit exactly, newest first (D3, D11)."""
         return read.recall(self._db(), namespace, subject, relation, object, type, k)
+
     @coded
     def recall_as_of(
         self,
@@ -316,7 +315,6 @@ class Store:
                 return asof.known(self._db(), until, *where)
         at = oplog.wall_of(until)
         return read.recall(self._db(), *where, lambda fields: asof.holds(fields, at))
-
 
     def latest(self, namespace: str, subject: str, relation: str) -> StoredGrain | None:
         """The greatest live head of a key (D3), or None."""
@@ -389,10 +387,10 @@ class Store:
         return integrity.intact(self._db(), address)
 
     @coded
-    def verify(self) -> tuple[Fault, ...]:
-        """Every fault of the file, worst first; see `integrity.verify`. Empty when it is sound."""
+    def verify(self, *, deep: bool = False) -> tuple[Fault, ...]:
+        """Every fault of the file, empty when it is sound. ``deep`` compares every index column with its grain, too."""
         with self.snapshot():
-            return integrity.verify(self._db())
+            return integrity.verify(self._db(), deep)
 
     @coded
     def change_token(self) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -15,7 +16,7 @@ from deja_tui.errors import ValidationError
 from deja_tui.store import chains, derived, ledger, oplog, projection, search, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase, scrub
-from deja_tui.store.faults import StoreError, unknown
+from deja_tui.store.faults import StoreError, coded, unknown
 from deja_tui.store.keys import (
     is_address,
     is_failure,
@@ -79,6 +80,22 @@ class Transaction:
         self.weighty = False  # a decision, an apply or an erasure: synced whatever the durability (design §3)
         terms.at(self.counters.get("epoch", 0))
 
+    @contextmanager
+    def part(self) -> Iterator[Transaction]:
+        """A stretch of the act that, when it raises, leaves the act as it was before (INV-STORE-2)."""
+        kept = dict(self.counters), dict(self._written), self.erased
+        self.db.execute("SAVEPOINT part")
+        try:
+            yield self
+        except BaseException:
+            if self.pid == os.getpid() and self.db.in_transaction:
+                self.db.execute("ROLLBACK TO part")
+                self.db.execute("RELEASE part")
+            self.counters, self._written, self.erased = kept
+            self.terms.clear()
+            raise
+        self.db.execute("RELEASE part")
+
     def take(self, name: str, step: int = 1) -> int:
         """The next value of a counter."""
         self.counters[name] = value = self.counters.get(name, 0) + step
@@ -118,6 +135,11 @@ class Transaction:
         )
         self.db.execute("UPDATE grain SET dead = ? WHERE id = ?", (int(kind != "reopen"), gid))
         return seq
+
+    def must_be_open(self) -> None:
+        """Raise STO-E001 after the end of the act, also one that SQLite itself took back because the disk was full."""
+        if self.ended or self.pid != os.getpid() or not self.db.in_transaction:
+            raise StoreError("STO-E001", "the act has ended", "Open another act.")
 
     def finish(self) -> None:
         """Write what is due before the commit: a full text tail, and the counters that moved."""
@@ -167,14 +189,14 @@ class Act:
 
     @property
     def _tx(self) -> Transaction:
-        if self._transaction.ended:
-            raise StoreError("STO-E001", "the act has ended", "Open another act.")
+        self._transaction.must_be_open()
         return self._transaction
 
     def _guard(self, namespace: str, type_: str) -> None:
         if not self._governed:
             refuse_reserved(type_, namespace)
 
+    @coded
     def add(
         self,
         grain: Grain,
@@ -192,7 +214,7 @@ class Act:
             origin, hlc: of a grain that came from another copy.
 
         Raises:
-            ValidationError: VAL-E004 reserved; VAL-E001 the source key is not in the context.
+            ValidationError: VAL-E004 reserved; VAL-E001 the source key is not in the context, or the clock is out of range.
             StoreError: MEM-E003 the grain or its source was forgotten here.
         """
         return self._add(grain, source_key, origin, hlc, None)
@@ -207,6 +229,8 @@ class Act:
         source = source_of(grain.get("context"))
         if source_key is not None and source_key != source:
             raise ValidationError("VAL-E001", "the source key is not the one in the grain's context")
+        if hlc is not None and not 0 <= hlc < oplog.END_OF_TIME:
+            raise ValidationError("VAL-E001", "the clock of the grain is out of range")
         known = self._known(digest, source, completes=prev is not None)
         if known is not None:
             return known
@@ -302,6 +326,7 @@ class Act:
         if is_failure(grain):
             self._tx.take("errors")
 
+    @coded
     def supersede(self, address: str, grain: Grain, *, source_key: str | None = None) -> Added:
         """File ``grain`` in place of the live grain at ``address``, which becomes its first parent.
 
@@ -321,6 +346,7 @@ class Act:
         self._tx.mark("supersede", old.gid, added.seq, added.seq)
         return added
 
+    @coded
     def mark(self, address: str, kind: MarkKind, by: str | None = None) -> None:
         """Append a mark (D2). Liveness is what the last one says; ``by`` names what takes the grain's place.
 
@@ -368,6 +394,7 @@ class Act:
             self._tx.mark("supersede", target.gid, added.seq, added.seq)
         return added
 
+    @coded
     def forget(self, address: str) -> None:
         """Erase a grain: row, words, keys, terms that nothing else uses. A tombstone with its address stays (D31).
 
@@ -419,15 +446,18 @@ class Act:
         tx.erased = tx.erased or set()
         return done
 
+    @coded
     def set_setting(self, key: str, value: Any, *, source: str = "local") -> None:
         """Write a small JSON value; None removes it. Raises VAL-E001 when JSON cannot hold it."""
         settings.put(self._tx.db, key, value, source, self._tx.tick())
 
+    @coded
     def ledger_put(self, row: ledger.LedgerEntry) -> None:
         """Write or replace a row of the governance table. Raises VAL-E004 unless governed."""
         self._guard("deja-loop", "recommendation")
         ledger.put(self._tx.db, row)
 
+    @coded
     def ledger_clear(self) -> None:
         """Empty the governance table before it is rebuilt. Raises VAL-E004 unless governed."""
         self._guard("deja-loop", "recommendation")

@@ -54,7 +54,7 @@ def test_a_writer_killed_at_any_statement_leaves_all_of_its_act_or_nothing(path:
         assert finished or child.returncode == -signal.SIGKILL, complaint
         acknowledged, *rest = told.split()
         with Store.open(path) as store:
-            assert store.verify() == ()
+            assert store.verify(deep=True) == ()
             head = store.get(acknowledged)
             assert head is not None
             whole = store.setting("step") == 1
@@ -62,7 +62,7 @@ def test_a_writer_killed_at_any_statement_leaves_all_of_its_act_or_nothing(path:
             assert store.stats()["grains"] == (5 if whole else 1)
             assert [entry.kind for entry in store.log()][:1] == ["add"]
             add(store, fact("after", "the", "fall"))
-            assert store.verify() == ()
+            assert store.verify(deep=True) == ()
         fatal, rounds = fatal + 11, rounds + 1
     assert rounds > 4
 
@@ -85,7 +85,7 @@ os.kill(os.getpid(), 9)
     with Store.open(path) as store:
         assert all(store.intact(address) for address in addresses)
         assert [g.address for g in store.search("word7")] == [addresses[7]]
-        assert store.verify() == ()
+        assert store.verify(deep=True) == ()
 
 
 def test_decisions_and_erasures_are_synced_whatever_the_durability(
@@ -112,6 +112,19 @@ def test_decisions_and_erasures_are_synced_whatever_the_durability(
         assert store._files.writer().pragma("synchronous") == 2
     with refuses("VAL-E001"):
         Store.open(path, durability="off")  # type: ignore[arg-type]
+
+
+def test_a_disk_that_does_not_confirm_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """STO-E001: the act is kept, and that it is not safe yet is said, not swallowed."""
+
+    def refuse(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with Store.open(path, durability="normal") as store:
+        monkeypatch.setattr(os, "fsync", refuse)
+        with refuses("STO-E001"):
+            add(store, fact("b"), governed=True)
+        assert store.stats()["grains"] == 1
 
 
 def test_a_torn_log_loses_only_what_was_not_acknowledged(path: Path) -> None:
@@ -192,8 +205,15 @@ def test_a_full_disk_takes_the_act_back_and_says_so(path: Path) -> None:
             many(store, 2000)
         store._files.writer().pragma("max_page_count", 1_000_000)
         assert store.stats()["grains"] == 1
+        with refuses("STO-E001"), store.act() as act:
+            act._tx.db.pragma("max_page_count", 1)
+            with refuses("STO-E007"):
+                many(store, 2000)
+            act.add(fact("written as if nothing had happened"))
+        store._files.writer().pragma("max_page_count", 1_000_000)
+        assert store.stats()["grains"] == 1
         many(store, 300)
-        assert store.verify() == ()
+        assert store.verify(deep=True) == ()
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_every_edit_behind_the_stores_back_is_found(path: Path, statement: str, 
     db.execute(statement).fetchall()
     db.close()
     with Store.open(path) as store:
-        faults = store.verify()
+        faults = store.verify(deep=True)
     assert faults
     assert any(told in fault.message for fault in faults), faults
 
@@ -77,6 +77,6 @@ def test_a_fault_holds_no_grain_text(path: Path) -> None:
         db.execute(statement)
     db.close()
     with Store.open(path) as store:
-        faults = store.verify()
+        faults = store.verify(deep=True)
     assert len(faults) > 3
     assert not any("topsecret" in fault.message for fault in faults)

@@ -43,7 +43,7 @@ def test_an_act_after_one_that_failed_gives_its_terms_and_positions_to_the_right
     add(store, fact("ada", "likes", "tea"))
     assert store.recall(namespace="shared", subject="ghost") == []
     assert [grain.get("object") for grain in store.recall(namespace="shared", subject="ada")] == ["tea"]
-    assert store.verify() == ()
+    assert store.verify(deep=True) == ()
 
 
 def test_an_act_inside_an_act_joins_it(store: Store) -> None:
@@ -54,6 +54,28 @@ def test_an_act_inside_an_act_joins_it(store: Store) -> None:
             inner.add(fact("bob"))
         raise Boom
     assert store.stats()["grains"] == 0
+
+
+def test_an_inner_act_that_raises_leaves_the_outer_one_as_it_was(store: Store) -> None:
+    """INV-STORE-2: rows, counters, clock, terms and words of the inner part are gone, the rest is kept."""
+    (old,) = add(store, fact("ada", "likes", "tea"))
+    with store.act() as outer:
+        outer.add(fact("bob", "likes", "rice"))
+        before = everything(store)
+        with fails(), store.act() as inner:
+            inner.add(fact("cid", "hates", "peas"))
+            inner.supersede(old, fact("ada", "likes", "coffee"))
+            inner.forget(inner.add(fact("dan", "eats", "figs")).address)
+            inner.set_setting("x", 1)
+            many(store, 300)
+            raise Boom
+        assert everything(store) == before
+        outer.add(fact("eve", "hates", "plums"))
+    assert {g.get("subject") for g in store.scan("fact", live_only=True)} == {"ada", "bob", "eve"}
+    assert [g.get("subject") for g in store.recall(namespace="shared", relation="hates")] == ["eve"]
+    assert store.search("peas") == []
+    assert store.position().grains == 3
+    assert store.verify(deep=True) == ()
 
 
 def test_an_act_reads_its_own_writes_and_nobody_else_does(store: Store, path: object) -> None:
@@ -139,6 +161,16 @@ def test_a_grain_without_a_namespace_is_filed_under_shared(store: Store) -> None
     assert found.namespace == "shared"
     assert store.blob(address) == encode(grain)
     assert store.recall(namespace="shared", subject="a") == [found]
+
+
+@pytest.mark.parametrize("hlc", [-1, 2**62, 2**63])
+def test_a_clock_that_leaves_no_room_is_refused(store: Store, hlc: int) -> None:
+    """One hostile row must not stop every later act."""
+    with refuses("VAL-E001"), store.act() as act:
+        act.add(fact(), origin="imported", hlc=hlc)
+    with store.act() as act:
+        act.add(fact(), origin="imported", hlc=2**62 - 1)
+    many(store, 3)
 
 
 def test_an_imported_grain_says_so_and_keeps_its_clock(store: Store, clock: Clock) -> None:
@@ -275,7 +307,7 @@ def test_liveness_is_what_the_last_mark_says(store: Store) -> None:
         found = store.get(copy)
         assert found is not None
         assert (found.live, found.superseded_by) == (live, successor)
-    assert store.verify() == ()
+    assert store.verify(deep=True) == ()
 
 
 def test_a_mark_names_what_is_here(store: Store) -> None:

@@ -106,7 +106,7 @@ def test_an_empty_file_becomes_a_memory_but_is_none_to_read(path: Path) -> None:
         Store.open(path, read_only=True)
     with Store.open(path) as store:
         add(store, fact())
-        assert store.verify() == ()
+        assert store.verify(deep=True) == ()
 
 
 def test_a_reading_store_refuses_every_act_and_reads_everything(path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_reading_store_refuses_every_act_and_reads_everything(path: Path) -> N
         assert store.read_only
         assert store.get(address) is not None
         assert store.search("tea")
-        assert store.verify() == ()
+        assert store.verify(deep=True) == ()
         with refuses("STO-E005"), store.act():
             pass
         with refuses("STO-E005"):
@@ -262,7 +262,7 @@ def test_a_memory_written_under_another_projection_indexes_itself_anew(path: Pat
     with Store.open(path) as store:
         add(store, fact("new", "is", "wordnew"))
         assert [g.get("subject") for g in store.search("word7")] == ["s7"]
-        assert store.verify() == ()
+        assert store.verify(deep=True) == ()
 
 
 def test_connections_of_a_place_are_made_as_they_are_needed(path: Path) -> None:
