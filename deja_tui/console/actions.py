@@ -206,6 +206,7 @@ class Case:
     rollbackable: bool = True
     verified: bool | None = None
     creator: str | None = None
+    replaced_by: str | None = None
 
 
 def fits(decision: str, status: str) -> bool:
@@ -227,6 +228,8 @@ def refusal(decision: str, case: Case, rights: Rights, actor: str) -> str | None
         return missing
     if case.foreign:
         return "it came from another copy of this memory: history here, not decided here"
+    if case.replaced_by is not None:
+        return f"the finding was refreshed since: the newer one is {case.replaced_by[:8]}"
     if not fits(decision, case.status):
         return f"{_NEEDS[decision]}: this one is {case.status.replace('_', ' ')}"
     if case.verified is False:

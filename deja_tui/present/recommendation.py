@@ -408,19 +408,19 @@ def _share(value: object) -> str:
 
 
 def plan(found: Plan, *, label: bool = True) -> Line:
-    """``Dry run: 0 add, 2 retire, 0 forget. Undo: yes.``"""
-    head = "Dry run: " if label else ""
-    if found.refusal is not None:
-        return line(
-            Span(head, "dim"), Span(f"would be refused: {clean(found.refusal, limit=300)}", "warning")
-        )
+    """``Dry run: 0 add, 2 retire, 0 forget. Undo: yes.`` and what would refuse it now, if anything would."""
     counts = [f"{found.adds} add"]
     if found.supersedes:
         counts.append(f"{found.supersedes} supersede")
     counts.append(f"{found.retires} retire")
     erased = Span(f"{found.forgets} forget", "error" if found.forgets else "")
     undo = Span("yes" if found.undo else "no", "" if found.undo else "error")
-    return line(Span(head, "dim"), ", ".join(counts), ", ", erased, ". Undo: ", undo, ".")
+    told = line(
+        Span("Dry run: " if label else "", "dim"), ", ".join(counts), ", ", erased, ". Undo: ", undo, "."
+    )
+    if found.refusal is None:
+        return told
+    return line(told, Span(f" Refused now: {clean(found.refusal, limit=300)}", "warning"))
 
 
 def receipt(found: Receipt) -> list[Line]:

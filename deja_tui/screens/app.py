@@ -133,8 +133,12 @@ class DejaApp(App[None], inherit_bindings=False):
             return
         finally:
             self.polling = False
-        if changed and isinstance(self.screen, DejaScreen):
-            self.screen.reload()
+        if changed:
+            for screen in self.screen_stack:
+                if isinstance(screen, DejaScreen):
+                    screen.outdated = screen is not self.screen
+            if isinstance(self.screen, DejaScreen):
+                self.screen.reload()
 
     # --- theme --------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class Ticks:
     """Monotonic seconds: now, and when a key event arrived. Tests give their own."""
 
     now: Callable[[], float] = time.monotonic
-    arrived: Callable[[events.Key], float] = lambda event: event.time
+    arrived: Callable[[events.Event], float] = lambda event: event.time
 
 
 class DejaScreen(Screen[None]):
@@ -54,6 +54,8 @@ class DejaScreen(Screen[None]):
 
     AUTO_FOCUS = None
     scope = "queue"
+    # The file changed while another screen was on top.
+    outdated = False
 
     @property
     def console_app(self) -> DejaApp:
@@ -111,6 +113,9 @@ class DejaScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         self.fit()
+        if self.outdated:
+            self.outdated = False
+            self.reload()
 
     def fit(self) -> None:
         """Adapt to the size of the window, then draw everything."""
@@ -186,7 +191,7 @@ class DejaScreen(Screen[None]):
         if not self.early(event):
             self.press(event.key, event.character)
 
-    def early(self, event: events.Key) -> bool:
+    def early(self, event: events.Event) -> bool:
         """Whether a key was pressed before what it would act on was on the screen."""
         return False
 

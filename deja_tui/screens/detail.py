@@ -32,6 +32,7 @@ def case_of(detail: Detail) -> Case:
         rollbackable=body.rollbackable,
         verified=detail.chain.verified,
         creator=detail.creator,
+        replaced_by=detail.replaced_by,
     )
 
 

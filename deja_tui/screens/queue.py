@@ -262,7 +262,12 @@ class QueueScreen(DejaScreen):
             # Reading takes a few milliseconds; only a slow one is worth a paint of its own.
             self.set_timer(REST_SECONDS, self.show_glance)
         if found is None or row.address in self.stale:
-            self.ask("preview", lambda reviews: reviews.show(row.address), self.previewed)
+            destructive = self.console_app.rights.tier == "DESTRUCTIVE"
+            self.ask(
+                "preview",
+                lambda reviews: reviews.show(row.address, allow_destructive=destructive),
+                self.previewed,
+            )
 
     def show_glance(self) -> None:
         row = self.row

@@ -135,7 +135,7 @@ class WalkerScreen(ReadingScreen):
         self.painted = self.console_app.ticks.now()
         self.note_seen()
 
-    def early(self, event: events.Key) -> bool:
+    def early(self, event: events.Event) -> bool:
         if self.painted is None:
             return True
         return self.console_app.ticks.arrived(event) < self.painted + SETTLE_SECONDS
@@ -199,7 +199,7 @@ class WalkerScreen(ReadingScreen):
         self.draw()
 
     def unreadable(self, fault: DejaError) -> None:
-        if self.state == "reading":
+        if self.state in ("reading", "working"):
             self.notice = [line(Span("It cannot be read.", "warning"))]
             self.enter("notice")
         self.say_error(fault)
@@ -269,7 +269,7 @@ class WalkerScreen(ReadingScreen):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        if self.state in _TYPING and self.painted is not None and not self.small:
+        if self.state in _TYPING and not self.early(event) and not self.small:
             self.reason.paste(event.text)
             self.keep_draft()
 

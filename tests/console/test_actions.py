@@ -111,6 +111,11 @@ def test_a_missing_right_names_the_way_to_it() -> None:
             Case("pending", foreign=True),
             "it came from another copy of this memory: history here, not decided here",
         ),
+        (
+            "approve",
+            Case("pending", replaced_by="ab" * 32),
+            "the finding was refreshed since: the newer one is abababab",
+        ),
         ("approve", Case("pending", verified=False), "its audit chain does not verify: decisions are off"),
     ],
 )

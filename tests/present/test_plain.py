@@ -188,7 +188,10 @@ def test_a_dry_run_is_one_sentence() -> None:
         == "Dry run: 0 add, 1 supersede, 2 retire, 0 forget. Undo: yes."
     )
     refused = build.plan_of(found.recommendation, "LOP-E024 the memory changed")
-    assert plain.plan_line(refused) == "Dry run: would be refused: LOP-E024 the memory changed"
+    assert (
+        plain.plan_line(refused)
+        == "Dry run: 0 add, 2 retire, 0 forget. Undo: yes. Refused now: LOP-E024 the memory changed"
+    )
 
 
 def test_a_run_tells_what_it_did() -> None:

@@ -268,6 +268,19 @@ async def test_a_change_of_the_file_is_seen_by_the_next_poll() -> None:
         assert user.marked().startswith("▸M")
 
 
+async def test_a_change_behind_help_is_there_when_help_is_closed() -> None:
+    """The screen below reads again when it comes back."""
+    async with console() as user:
+        user.app.poll()
+        await user.settle()
+        await user.press("?")
+        user.reviews.elsewhere("reject", build.tool_failure().recommendation.address, "no")
+        user.app.poll()
+        await user.settle()
+        await user.press("h")
+        assert "[Queue:2]" in user.title
+
+
 async def test_polling_stops_while_nobody_looks() -> None:
     """A window without focus asks nothing."""
     async with console() as user:

@@ -419,6 +419,28 @@ async def test_a_memory_that_changed_since_is_told() -> None:
         assert "next: look at the newer one" in user.rows
 
 
+async def test_one_that_is_gone_when_it_is_decided_is_passed_over() -> None:
+    """Erased meanwhile: a message, and the walk goes on."""
+    async with console() as user:
+        screen = await walk(user)
+        del user.reviews.details[FIRST]
+        await decide(user, "a", "fine")
+        assert screen.state == "notice"
+        assert user.flash.startswith("LOP-E040 there is no such recommendation")
+        await user.press("enter")
+        assert screen.address == SECOND
+
+
+async def test_a_paste_that_came_too_early_is_dropped() -> None:
+    """As keys are: the prompt was not on the screen yet."""
+    async with console() as user:
+        screen = await walk(user)
+        await user.press("a")
+        user.hand.now -= 1.9
+        await user.paste("typed ahead")
+        assert screen.reason.text == ""
+
+
 async def test_a_lock_keeps_the_reason_for_another_try() -> None:
     """A busy file is not a decision; Enter tries again with the same text."""
     async with console() as user:
