@@ -276,9 +276,7 @@ def history(db: apsw.Connection, address: str, limit: int = HISTORY_LIMIT) -> li
     here = {grain.address for grain in found}
     todo = deque(found)
     while todo and len(found) < limit:
-        for below in _also_replaced(db, todo.popleft()):
-            if below in here:
-                continue
+        for below in _also_replaced(db, todo.popleft(), here):
             more = [grain for grain in read.chain_down(db, below) if grain.address not in here]
             here.update(grain.address for grain in more)
             found.extend(more)
@@ -286,9 +284,13 @@ def history(db: apsw.Connection, address: str, limit: int = HISTORY_LIMIT) -> li
     return found[:limit]
 
 
-def _also_replaced(db: apsw.Connection, grain: StoredGrain) -> list[str]:
-    """What a grain took the place of, by its bytes and the log; most of it is in the chain already."""
-    olds = superseded_of(grain.type, grain.fields)
+def _also_replaced(db: apsw.Connection, grain: StoredGrain, here: set[str]) -> list[str]:
+    """What a grain took the place of, by its bytes and the log; most of it is ``here`` already and not looked up."""
+    fields = grain.fields
+    parent = fields.get("derived_from")
+    if isinstance(parent, str) and parent in here and fields.keys().isdisjoint(("context", "common_context")):
+        return []  # the plain link of a chain: nothing was merged
+    olds = [old for old in superseded_of(grain.type, fields) if old not in here]
     if not olds:
         return []
     logged = scalar(db, f"SELECT 1 FROM op WHERE kind = {oplog.SUPERSEDE} AND gid = ? LIMIT 1", (grain.seq,))
