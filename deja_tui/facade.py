@@ -27,6 +27,7 @@ from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import grains
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
+from deja_tui.store.telemetry import MODES, Telemetry
 from deja_tui.store.write import Act
 from deja_tui.text import compact_json
 
@@ -79,11 +80,15 @@ class Memory:
     Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations.
     """
 
-    def __init__(self, store: Store, *, namespace: str, who: Caller, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, *, namespace: str, who: Caller, clock: Clock, telemetry: str = "off"
+    ) -> None:
         self.store = store
         self.namespace = namespace
         self.who = who
         self.clock = clock
+        self.telemetry = Telemetry(store.path, telemetry, clock, lambda: _first_arrival(store))
+        self._counting = self.telemetry.mode != "off"
         self.substrate = StoreSubstrate(store)
         self.loop = Loop(self)
 
@@ -109,7 +114,8 @@ class Memory:
             namespace: where plain writes go and plain reads look.
             actor: who acts (D22), for example ``user:ana`` or ``agent:worker-1``.
             scopes: rights of the caller out of read, write, review, apply, admin; None: all of them.
-            telemetry: only ``off`` in this version.
+            telemetry: off, aggregate or full: what recalls and searches are counted in the sidecar
+                ``<file>.telemetry.db`` (D37); see `telemetry`.
             read_only: open for reading even when the file could be written.
             create: make the file when it is missing.
             busy_ms: how long a write waits for another writer.
@@ -118,8 +124,8 @@ class Memory:
 
         Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003.
         """
-        if telemetry != "off":
-            raise ValidationError("VAL-E001", "telemetry is not in this version", "leave telemetry='off'")
+        if telemetry not in MODES:
+            raise ValidationError("VAL-E001", "telemetry is one of " + ", ".join(MODES))
         who = caller(actor, scopes)
         ticking = clock or host_clock
         store = Store.open(
@@ -130,10 +136,11 @@ class Memory:
             durability=durability,
             clock=ticking,
         )
-        return cls(store, namespace=namespace, who=who, clock=ticking)
+        return cls(store, namespace=namespace, who=who, clock=ticking, telemetry=telemetry)
 
     def close(self) -> None:
         """Flush what may lag and close every connection. A second close does nothing."""
+        self.telemetry.close()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -157,7 +164,9 @@ class Memory:
         """
         self.who.need("write")
         with self.store.act() as act:
-            return act.add(build(self._new(type, fields, namespace))).address
+            address = act.add(build(self._new(type, fields, namespace))).address
+        self.telemetry.settle()
+        return address
 
     def add_fact(
         self, subject: str, relation: str, object: str, confidence: float = 0.9, **fields: Any
@@ -216,7 +225,9 @@ class Memory:
             kept = {name: value for name, value in merged.items() if value is not None}
             kept["derived_from"] = old.address
             new = build(self._new(old.type, kept, old.namespace), settled=set(old.fields).difference(given))
-            return act.supersede(old.address, new).address
+            superseding = act.supersede(old.address, new).address
+        self.telemetry.settle()
+        return superseding
 
     def forget(self, address: str, *, because: str) -> None:
         """Erase one grain: row, text and index entries go, a tombstone stays, an audit grain says who and why.
@@ -291,6 +302,7 @@ class Memory:
                         head.address, build(self._new(item.type, more, None)), source_key=item.source_key
                     )
                     completed += 1
+        self.telemetry.settle()
         return Captured(added, skipped, completed, forgotten)
 
     def _head(self, address: str) -> StoredGrain:
@@ -324,19 +336,24 @@ class Memory:
     ) -> list[StoredGrain]:
         """At most ``k`` live grains, newest first by (created_at, HLC, address) (D3); exact on NFC text."""
         self.who.need("read")
-        return self.store.recall(
-            namespace=namespace or self.namespace,
-            subject=subject,
-            relation=relation,
-            object=object,
-            type=type,
-            k=k,
+        space = namespace or self.namespace
+        began = time.perf_counter_ns() if self._counting else 0
+        found = self.store.recall(
+            namespace=space, subject=subject, relation=relation, object=object, type=type, k=k
         )
+        if self._counting:
+            took = time.perf_counter_ns() - began
+            self.telemetry.recalled(space, found, subject=subject, took_ns=took)
+        return found
 
     def latest(self, subject: str, relation: str, *, namespace: str | None = None) -> StoredGrain | None:
         """The greatest live head of (subject, relation), or None."""
         self.who.need("read")
-        return self.store.latest(namespace or self.namespace, subject, relation)
+        space = namespace or self.namespace
+        found = self.store.latest(space, subject, relation)
+        if self._counting:
+            self.telemetry.recalled(space, [found] if found else [], subject=subject)
+        return found
 
     def history(self, address: str) -> list[StoredGrain]:
         """The whole supersession chain through this grain, newest first."""
@@ -346,7 +363,13 @@ class Memory:
     def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
         """Live grains whose text matches, best first. Any text is a safe query."""
         self.who.need("read")
-        return self.store.search(text, namespace=namespace or self.namespace, k=k)
+        space = namespace or self.namespace
+        began = time.perf_counter_ns() if self._counting else 0
+        found = self.store.search(text, namespace=space, k=k)
+        if self._counting:
+            took = time.perf_counter_ns() - began
+            self.telemetry.recalled(space, found, question=text, took_ns=took)
+        return found
 
     def stats(self) -> dict[str, Any]:
         """Counts of this file: grains by type, op-log length, bytes."""
@@ -440,6 +463,7 @@ class Loop:
             if_stale_ms=if_stale_ms,
         )
         now = self._memory.clock() if now_ms is None else now_ms
+        self._memory.telemetry.flush()
         if dry_run:
             return pipeline.run(self._substrate, options, now)
         try:
@@ -541,6 +565,11 @@ class Loop:
     def change_token(self) -> object:
         """A value that changes whenever this file changed; equal values mean nothing did."""
         return self._memory.store.change_token()
+
+
+def _first_arrival(store: Store) -> str | None:
+    """What tells this memory from another one of the same name: the address that came first."""
+    return next((entry.address for entry in store.log()), None)
 
 
 def _without_source(context: Any) -> Any:

@@ -259,10 +259,11 @@ def test_the_clock_override_must_be_a_number(monkeypatch: pytest.MonkeyPatch) ->
             host_clock()
 
 
-def test_telemetry_that_is_not_there_is_not_pretended(tmp_path: Path) -> None:
-    """Asking for it is refused, not ignored."""
+def test_an_unknown_telemetry_mode_is_refused(tmp_path: Path) -> None:
+    """Asking for it is refused, not ignored, and makes no file."""
     with refused("VAL-E001"):
-        Memory.open(tmp_path / "a.deja", telemetry="full")
+        Memory.open(tmp_path / "b.deja", telemetry="everything")
+    assert not (tmp_path / "b.deja").exists()
 
 
 def test_a_new_file_is_private(memory: Memory, tmp_path: Path) -> None:

@@ -1,0 +1,627 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The telemetry sidecar ``<file>.telemetry.db``: what was recalled, asked and delivered, beside the memory, never in it.
+
+* INV-TELE-1  It is disposable: deleting it loses counts and nothing else, and no fault of it reaches a caller of the
+  memory; the fault stands in `Telemetry.notice` and nothing is counted any more.
+* INV-TELE-2  A recall only appends to a ring of `RING` events; they are written at an act, a run, a look at the counts,
+  an erasure and at close. What the ring had no room for is counted as lost.
+* INV-TELE-3  After `scrub` no row tells of an erased grain, and no kept question is made of its words or quotes its
+  subject or object. A sidecar that cannot be scrubbed is deleted.
+* INV-TELE-4  Counts say since when they were kept (``watching``), for each mode. A sidecar that was kept for another
+  memory under the same name is emptied.
+
+Modes: ``aggregate`` counts recalls a grain, free-text questions, context budgets and deliveries; ``full`` keeps a log of
+every recall as well (`LOG_DAYS` days, at most `LOG_ROWS` rows). Times are epoch ms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import weakref
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+import apsw
+
+from deja_tui.errors import ValidationError
+from deja_tui.store import schema
+from deja_tui.store.connection import set_busy, set_distrust, set_secure_delete
+from deja_tui.store.faults import storage_error
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.sql import rows, scalar
+from deja_tui.text import fold
+
+Mode = Literal["off", "aggregate", "full"]
+MODES: Final[tuple[str, ...]] = get_args(Mode)
+SUFFIX: Final = ".telemetry.db"
+
+RING: Final = 8_192
+LOG_DAYS: Final = 90
+LOG_ROWS: Final = 200_000
+QUERY_ROWS: Final = 50_000
+_SETTLE_AT: Final = 64
+_SAMPLE_CHARS: Final = 200
+_TOP: Final = 10
+_BUSY_MS: Final = 100
+_DAY_MS: Final = 86_400_000
+_APPLICATION_ID: Final = 0x64656A74  # "dejt"
+_VERSION: Final = 1
+_WORD: Final = re.compile(r"\w+")
+
+_TABLES: Final = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE watching(mode TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE access(address BLOB PRIMARY KEY, ns TEXT NOT NULL, count INTEGER NOT NULL, first INTEGER NOT NULL,
+  last INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE delivery(address BLOB PRIMARY KEY, count INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE query(key BLOB PRIMARY KEY, ns TEXT NOT NULL, sample TEXT NOT NULL, runs INTEGER NOT NULL,
+  empties INTEGER NOT NULL, results INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE budget(day INTEGER PRIMARY KEY, samples INTEGER NOT NULL, overflows INTEGER NOT NULL);
+CREATE TABLE log(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, run TEXT, ns TEXT NOT NULL, subject TEXT, query TEXT,
+  results INTEGER NOT NULL, latency_us INTEGER NOT NULL, top BLOB NOT NULL);
+CREATE INDEX log_at ON log(at);
+"""
+_COUNTED: Final = ("access", "delivery", "query", "budget", "log", "watching", "meta")
+
+
+# --- what is told -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How often a grain was recalled or delivered; first and last in epoch ms."""
+
+    count: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStat:
+    """A free-text question: ``sample`` is its newest wording, at most 200 characters, not cleaned."""
+
+    namespace: str
+    sample: str
+    runs: int
+    empties: int
+    results: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One row of the log (mode ``full``)."""
+
+    at: int
+    run: str | None
+    namespace: str
+    subject: str | None
+    query: str | None
+    results: int
+    latency_us: int
+    top: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryStats:
+    """What the sidecar holds. ``watching`` gives for each mode the epoch ms since which it counts."""
+
+    mode: str
+    watching: dict[str, int] = field(default_factory=dict)
+    grains_recalled: int = 0
+    recalls: int = 0
+    queries: int = 0
+    logged: int = 0
+    deliveries: int = 0
+    samples: int = 0
+    overflows: int = 0
+    lost: int = 0
+    bytes: int = 0
+    notice: str | None = None
+
+
+_Event = tuple[int, str, str | None, str | None, Sequence[str], int, str | None]
+"""(at, namespace, subject, question, addresses, nanoseconds it took, run id)"""
+
+
+class Telemetry:
+    """The sidecar of one memory, as one handle uses it. Made by `Memory.open`; every method may be called from any thread.
+
+    Attributes:
+        mode: off, aggregate or full.
+        notice: why nothing is counted any more, or None.
+        run_id: copied into the log rows of mode ``full``.
+    """
+
+    def __init__(
+        self,
+        memory_path: str,
+        mode: str,
+        clock: Callable[[], int],
+        identity: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            memory_path: the memory's file, symbolic links resolved.
+            clock: epoch ms.
+            identity: the address of the first grain that ever came into the memory, or None.
+
+        Raises VAL-E001 on another mode.
+        """
+        if mode not in MODES:
+            raise ValidationError("VAL-E001", "telemetry is one of " + ", ".join(MODES))
+        self.path = memory_path + SUFFIX
+        self.mode = mode
+        self.notice: str | None = None
+        self.run_id: str | None = None
+        self._clock = clock
+        self._identity = identity
+        self._began = clock() if mode != "off" else 0
+        self._lock = threading.RLock()
+        self._events: deque[_Event] = deque(maxlen=RING)
+        self._samples: list[tuple[int, bool]] = []
+        self._delivered: list[tuple[int, str]] = []
+        self._lost = 0  # what the ring had no room for since the last write
+        self._db: apsw.Connection | None = None
+        _HERE.add(self)
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is counted."""
+        return self.mode != "off" and self.notice is None
+
+    # --- counting: nothing here touches a file ---
+
+    def recalled(
+        self,
+        namespace: str,
+        found: Sequence[StoredGrain],
+        *,
+        subject: str | None = None,
+        question: str | None = None,
+        took_ns: int = 0,
+    ) -> None:
+        """One recall and what it returned; with ``question`` also a free-text question (INV-TELE-2)."""
+        if len(self._events) == RING:
+            self._lost += 1
+        addresses = [grain.address for grain in found]
+        self._events.append((self._clock(), namespace, subject, question, addresses, took_ns, self.run_id))
+
+    def assembled(self, overflow: bool) -> None:
+        """One context that was put together under a budget; ``overflow``: something had to be left out."""
+        if self.on:
+            self._samples.append((self._clock(), overflow))
+
+    def delivered(self, addresses: Iterable[str]) -> None:
+        """These grains were handed to an agent as context (D37, D53)."""
+        if self.on:
+            now = self._clock()
+            self._delivered.extend((now, address) for address in addresses)
+
+    # --- writing ---
+
+    def settle(self) -> None:
+        """Write when there is enough to be worth it; called after each act."""
+        if len(self._events) >= _SETTLE_AT:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits. A sidecar that is busy gets it the next time."""
+        if not self.on or not (self._events or self._samples or self._delivered):
+            return
+        with self._lock:
+            taken = self._take()
+            try:
+                with self._transaction() as db:
+                    self._write(db, *taken)
+            except apsw.BusyError:
+                self._events.extendleft(reversed(taken[0]))
+                self._samples[:0], self._delivered[:0] = taken[1], taken[2]
+                self._lost += taken[3]
+            except (apsw.Error, OSError, _NotOurs) as fault:
+                self._give_up(fault)
+
+    def close(self) -> None:
+        """Write what waits and close the sidecar."""
+        self.flush()
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    def _take(self) -> tuple[list[_Event], list[tuple[int, bool]], list[tuple[int, str]], int]:
+        """What waits, and how much the ring had no room for."""
+        events = []
+        while self._events:
+            events.append(self._events.popleft())
+        samples, self._samples = self._samples, []
+        delivered, self._delivered = self._delivered, []
+        lost, self._lost = self._lost, 0
+        return events, samples, delivered, lost
+
+    def _write(
+        self,
+        db: apsw.Connection,
+        events: list[_Event],
+        samples: list[tuple[int, bool]],
+        delivered: list[tuple[int, str]],
+        lost: int,
+    ) -> None:
+        now = self._clock()
+        self._watch(db)
+        db.executemany(_PUT_ACCESS, _accesses(events))
+        db.executemany(_PUT_QUERY, _questions(events))
+        db.executemany(_PUT_DELIVERY, _deliveries(delivered))
+        days = Counter((at // _DAY_MS, overflow) for at, overflow in samples)
+        db.executemany(
+            _PUT_BUDGET, [(day, count, count if overflow else 0) for (day, overflow), count in days.items()]
+        )
+        db.executemany(_PUT_META, [("recalls", len(events)), ("lost", lost)])
+        if self.mode == "full":
+            db.executemany(_PUT_LOG, [_log_row(event) for event in events])
+            db.execute("DELETE FROM log WHERE at < ?", (now - LOG_DAYS * _DAY_MS,))
+            db.execute("DELETE FROM log WHERE id <= (SELECT max(id) FROM log) - ?", (LOG_ROWS,))
+        if scalar(db, "SELECT count(*) FROM query") > QUERY_ROWS:
+            db.execute(
+                "DELETE FROM query WHERE key IN (SELECT key FROM query ORDER BY last LIMIT"
+                f" (SELECT count(*) - {QUERY_ROWS * 9 // 10} FROM query))"
+            )
+
+    def _watch(self, db: apsw.Connection) -> None:
+        """Since when each mode counts. The log of ``full`` has a gap once another mode wrote, so it begins anew."""
+        identity, kept = self._identity(), scalar(db, "SELECT value FROM meta WHERE key = 'memory'")
+        if kept is not None and identity is not None and kept != identity:
+            for table in _COUNTED:
+                db.execute(f"DELETE FROM {table}")
+        if identity is not None:
+            db.execute("INSERT OR IGNORE INTO meta(key, value) VALUES('memory', ?)", (identity,))
+        for mode in ("aggregate", "full") if self.mode == "full" else ("aggregate",):
+            db.execute("INSERT OR IGNORE INTO watching(mode, since) VALUES(?, ?)", (mode, self._began))
+        if self.mode != "full":
+            db.execute("DELETE FROM watching WHERE mode = 'full'")
+
+    # --- the file ---
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        db = self._db
+        if db is None:
+            db = self._db = _connect(self.path)
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    def _forked(self) -> None:
+        """In a child: what waits is the parent's, which writes it, and so is the connection."""
+        _INHERITED.append(self._db)
+        self._db = None
+        self._lock = threading.RLock()
+        self._events.clear()
+        self._samples, self._delivered, self._lost = [], [], 0
+
+    def _give_up(self, fault: Exception) -> None:
+        told = storage_error(fault).message if isinstance(fault, apsw.Error) else str(fault) or "refused"
+        self.notice = f"telemetry is not kept: {told}"
+        self._db = None
+
+    # --- reading ---
+
+    def stats(self) -> TelemetryStats:
+        """What is counted, what waits included."""
+        self.flush()
+        with self._lock, self._reading() as db:
+            if db is None:
+                return TelemetryStats(self.mode, notice=self.notice)
+            meta = dict(rows(db, "SELECT key, value FROM meta"))
+            samples, overflows = next(
+                rows(db, "SELECT coalesce(sum(samples), 0), coalesce(sum(overflows), 0) FROM budget")
+            )
+            return TelemetryStats(
+                mode=self.mode,
+                watching=dict(rows(db, "SELECT mode, since FROM watching ORDER BY mode")),
+                grains_recalled=scalar(db, "SELECT count(*) FROM access"),
+                recalls=int(meta.get("recalls", 0)),
+                queries=scalar(db, "SELECT count(*) FROM query"),
+                logged=scalar(db, "SELECT count(*) FROM log"),
+                deliveries=scalar(db, "SELECT coalesce(sum(count), 0) FROM delivery"),
+                samples=samples,
+                overflows=overflows,
+                lost=int(meta.get("lost", 0)),
+                bytes=os.path.getsize(self.path),
+                notice=self.notice,
+            )
+
+    def access(self) -> dict[str, Access]:
+        """Recalls by address."""
+        return self._by_address("access")
+
+    def deliveries(self) -> dict[str, Access]:
+        """Deliveries by address."""
+        return self._by_address("delivery")
+
+    def _by_address(self, table: str) -> dict[str, Access]:
+        self.flush()
+        with self._lock, self._reading() as db:
+            if db is None:
+                return {}
+            found = rows(db, f"SELECT address, count, first, last FROM {table}")
+            return {address.hex(): Access(*numbers) for address, *numbers in found}
+
+    def queries(self, least_runs: int = 1) -> list[QueryStat]:
+        """Free-text questions asked at least so often, the most asked first."""
+        self.flush()
+        with self._lock, self._reading() as db:
+            if db is None:
+                return []
+            sql = (
+                "SELECT ns, sample, runs, empties, results, first, last FROM query WHERE runs >= ?"
+                " ORDER BY runs DESC, sample"
+            )
+            return [QueryStat(*row) for row in rows(db, sql, (least_runs,))]
+
+    def budget(self, since_ms: int) -> tuple[int, int]:
+        """(contexts put together, those that had to leave something out) on the days from ``since_ms`` on."""
+        self.flush()
+        with self._lock, self._reading() as db:
+            if db is None:
+                return 0, 0
+            sql = "SELECT coalesce(sum(samples), 0), coalesce(sum(overflows), 0) FROM budget WHERE day >= ?"
+            samples, overflows = next(rows(db, sql, (since_ms // _DAY_MS,)))
+            return int(samples), int(overflows)
+
+    def log(self, since_ms: int = 0, limit: int = 1_000) -> list[Recalled]:
+        """The newest rows of the log from ``since_ms`` on, newest first."""
+        self.flush()
+        with self._lock, self._reading() as db:
+            if db is None:
+                return []
+            sql = (
+                "SELECT at, run, ns, subject, query, results, latency_us, top FROM log WHERE at >= ?"
+                " ORDER BY id DESC LIMIT ?"
+            )
+            return [
+                Recalled(at, run, ns, subject, query, results, took, _split(top))
+                for at, run, ns, subject, query, results, took, top in rows(db, sql, (since_ms, limit))
+            ]
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection | None]:
+        """The sidecar to read from, whatever the mode; None where there is none."""
+        if not os.path.exists(self.path) or self.notice is not None:
+            yield None
+            return
+        try:
+            if self._db is None:
+                self._db = _connect(self.path)
+        except (apsw.Error, OSError, _NotOurs) as fault:
+            self._give_up(fault)
+            yield None
+            return
+        yield self._db
+
+    # --- erasing ---
+
+    def scrub(self, erased: Sequence[StoredGrain], identity: str | None = None) -> str | None:
+        """Take out what tells of erased grains (INV-TELE-3), whatever the mode.
+
+        Args:
+            erased: the grains, as they were.
+            identity: the subject they were erased for; every question that holds it goes, too.
+
+        Returns:
+            What could not be reached, in one sentence; None when nothing is left.
+        """
+        self.flush()
+        with self._lock:
+            self._events.clear()
+            self._samples, self._delivered, self._lost = [], [], 0
+            if not os.path.exists(self.path):
+                return None
+            try:
+                db = self._db = self._db or _connect(self.path)
+                set_busy(db, 10 * _BUSY_MS)
+                with self._transaction():
+                    _scrub(db, erased, identity)
+                db.execute("VACUUM")  # rows that moved left copies behind
+                set_busy(db, _BUSY_MS)
+            except _NotOurs:
+                return None  # no telemetry of ours ever stood there
+            except (apsw.Error, OSError):
+                return self._delete()
+        return None
+
+    def _delete(self) -> str | None:
+        """The sidecar is disposable: what cannot be scrubbed is deleted."""
+        try:
+            if self._db is not None:
+                self._db.close(force=True)
+            self._db = None
+            for suffix in ("", "-journal"):
+                if os.path.exists(self.path + suffix):
+                    os.unlink(self.path + suffix)
+        except OSError:
+            return f"the telemetry beside the memory could neither be scrubbed nor deleted ({SUFFIX})"
+        return None
+
+
+_INHERITED: Final[list[object]] = []
+"""Connections of a parent process: kept, so that nothing ever closes them here."""
+_HERE: Final[weakref.WeakSet[Telemetry]] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for each in list(_HERE):
+        each._forked()
+
+
+if hasattr(os, "register_at_fork"):  # not where processes are never forked
+    os.register_at_fork(after_in_child=_forked)
+
+
+class _NotOurs(Exception):
+    """A file of that name that is no telemetry of deja: it is left alone."""
+
+
+def _connect(path: str) -> apsw.Connection:
+    """Open or make the sidecar; tables of another version are dropped, they are disposable."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    set_busy(db, _BUSY_MS)
+    set_distrust(db)
+    empty = schema.is_empty(db)
+    if not empty and db.pragma("application_id") != _APPLICATION_ID:
+        db.close()
+        raise _NotOurs("the file beside the memory is not its telemetry")
+    set_secure_delete(db)
+    db.pragma("journal_mode", "delete")  # one file, so that deleting it deletes everything
+    db.pragma("synchronous", "off")  # after a power cut it may be damaged, and is then thrown away
+    db.pragma("temp_store", "memory")
+    if not empty and db.pragma("user_version") != _VERSION:
+        for (name,) in list(rows(db, "SELECT name FROM sqlite_schema WHERE type = 'table'")):
+            db.execute(f'DROP TABLE "{name}"')
+        empty = True
+    if empty:
+        db.execute("BEGIN IMMEDIATE")
+        if schema.is_empty(db):
+            schema.run(db, _TABLES)
+            schema.run(db, f"PRAGMA application_id = {_APPLICATION_ID}")
+            schema.run(db, f"PRAGMA user_version = {_VERSION}")
+        db.execute("COMMIT")
+    return db
+
+
+_PUT_ACCESS: Final = (
+    "INSERT INTO access(address, ns, count, first, last) VALUES(?, ?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET"
+    " count = count + excluded.count, first = min(first, excluded.first), last = max(last, excluded.last)"
+)
+_PUT_DELIVERY: Final = (
+    "INSERT INTO delivery(address, count, first, last) VALUES(?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET"
+    " count = count + excluded.count, first = min(first, excluded.first), last = max(last, excluded.last)"
+)
+_PUT_QUERY: Final = (
+    "INSERT INTO query(key, ns, sample, runs, empties, results, first, last) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT(key) DO UPDATE SET sample = excluded.sample, runs = runs + excluded.runs,"
+    " empties = empties + excluded.empties, results = results + excluded.results,"
+    " first = min(first, excluded.first), last = max(last, excluded.last)"
+)
+_PUT_BUDGET: Final = (
+    "INSERT INTO budget(day, samples, overflows) VALUES(?, ?, ?) ON CONFLICT(day) DO UPDATE SET"
+    " samples = samples + excluded.samples, overflows = overflows + excluded.overflows"
+)
+_PUT_META: Final = (
+    "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = value + excluded.value"
+)
+_PUT_LOG: Final = (
+    "INSERT INTO log(at, run, ns, subject, query, results, latency_us, top) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def _accesses(events: list[_Event]) -> list[tuple[Any, ...]]:
+    found: dict[str, list[Any]] = {}
+    for at, namespace, _, _, addresses, _, _ in events:
+        for address in addresses:
+            known = found.get(address)
+            if known is None:
+                found[address] = [namespace, 1, at, at]
+            else:
+                known[1] += 1
+                known[2], known[3] = min(known[2], at), max(known[3], at)
+    return [(bytes.fromhex(address), *values) for address, values in found.items()]
+
+
+def _deliveries(delivered: list[tuple[int, str]]) -> list[tuple[Any, ...]]:
+    times: dict[str, list[int]] = {}
+    for at, address in delivered:
+        times.setdefault(address, []).append(at)
+    return [(bytes.fromhex(address), len(each), min(each), max(each)) for address, each in times.items()]
+
+
+def _questions(events: list[_Event]) -> list[tuple[Any, ...]]:
+    found: dict[bytes, list[Any]] = {}
+    for at, namespace, subject, question, addresses, _, _ in events:
+        if question is None:
+            continue
+        key = question_key(namespace, subject, question)
+        known = found.setdefault(key, [namespace, "", 0, 0, 0, at, at])
+        known[1] = question[:_SAMPLE_CHARS]
+        known[2] += 1
+        known[3] += not addresses
+        known[4] += len(addresses)
+        known[5], known[6] = min(known[5], at), max(known[6], at)
+    return [(key, *values) for key, values in found.items()]
+
+
+def question_key(namespace: str, subject: str | None, question: str) -> bytes:
+    """Two questions that differ in case or white space are one."""
+    parts = (namespace, subject or "", " ".join(fold(question).split()))
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _log_row(event: _Event) -> tuple[Any, ...]:
+    at, namespace, subject, question, addresses, took, run = event
+    top = b"".join(bytes.fromhex(address) for address in addresses[:_TOP])
+    cut = None if question is None else question[:_SAMPLE_CHARS]
+    return at, run, namespace, subject, cut, len(addresses), took // 1_000, top
+
+
+def _split(top: bytes) -> tuple[str, ...]:
+    return tuple(top[at : at + 32].hex() for at in range(0, len(top), 32))
+
+
+def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None) -> None:
+    addresses = {grain.address for grain in erased}
+    for table in ("access", "delivery"):
+        db.executemany(f"DELETE FROM {table} WHERE address = ?", [(bytes.fromhex(a),) for a in addresses])
+    texts = [fold(text) for grain in erased for text in _strings(grain.fields)]
+    words = {word for text in texts for word in _WORD.findall(text)}
+    named = [
+        value
+        for grain in erased
+        for name in ("subject", "object")
+        if isinstance(value := grain.get(name), str)
+    ]
+    phrases = {fold(value) for value in (*named, identity or "") if value.strip()}
+
+    def tells(text: str | None) -> bool:
+        if not text:
+            return False
+        asked = " ".join(fold(text).split())
+        made_of = _WORD.findall(asked)
+        return (
+            (bool(made_of) and words.issuperset(made_of))
+            or any(asked in said for said in texts)
+            or any(phrase in asked for phrase in phrases)
+        )
+
+    gone = [(key,) for key, sample in rows(db, "SELECT key, sample FROM query") if tells(sample)]
+    db.executemany("DELETE FROM query WHERE key = ?", gone)
+    told = [
+        (number,)
+        for number, subject, question, top in rows(db, "SELECT id, subject, query, top FROM log")
+        if tells(subject) or tells(question) or not addresses.isdisjoint(_split(top))
+    ]
+    db.executemany("DELETE FROM log WHERE id = ?", told)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
