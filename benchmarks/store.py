@@ -150,6 +150,11 @@ class Report:
         if not self.as_json:
             print(f"{name:34} cpu {cpu:12.1f} µs   wall {wall:12.1f} µs   {note}", flush=True)
 
+    def say(self, name: str, value: int, note: str) -> None:
+        self.rows[name] = {"value": value, "note": note}
+        if not self.as_json:
+            print(f"{name:34} {value:16}       {note}", flush=True)
+
     def done(self) -> None:
         if self.as_json:
             print(json.dumps(self.rows, indent=1))
@@ -296,8 +301,7 @@ def measure_rest(store: Store, path: Path, report: Report) -> None:
             act.forget(address)
 
     report.add("forget one, folded into the file", each(forget, newest))
-    print(f"{'bytes a grain':34} {size / grains:.0f}   ({size} bytes, {grains} grains)", file=sys.stderr)
-    report.rows["bytes a grain"] = {"value": round(size / grains)}
+    report.say("bytes a grain", round(size / grains), f"{size} bytes, {grains} grains")
 
 
 def main() -> int:

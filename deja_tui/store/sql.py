@@ -16,11 +16,6 @@ def rows(db: apsw.Connection, statement: str, values: Values = ()) -> Iterator[t
     return db.execute(statement, values)
 
 
-def rows_for_each(db: apsw.Connection, statement: str, values: Iterable[Values]) -> Iterator[tuple[Any, ...]]:
-    """The rows of one statement run once with each of ``values``; for positions, `listed` is much faster."""
-    return db.executemany(statement, values)
-
-
 def listed(ids: Iterable[int]) -> str:
     """Integers for ``json_each``: joining a table to that is eight times as fast as one statement for each (measured)."""
     return f"[{','.join(map(str, ids))}]"
