@@ -21,6 +21,7 @@ CODES: Final[dict[str, str]] = {
     "FMT-E001": "the blob is not a grain this version can read",
     "FMT-E002": "the payload is not canonical MessagePack",
     "FMT-E003": "the bytes do not have the address they were given",
+    "FMT-E004": "the bundle or segment is damaged",
     # what a memory holds
     "MEM-E001": "no such grain",
     "MEM-E002": "the grain was already superseded",
@@ -37,6 +38,7 @@ CODES: Final[dict[str, str]] = {
     "STO-E008": "the folder does not exist or cannot be written",
     "STO-E009": "the file is damaged",
     "STO-E010": "the memory is closed",
+    "STO-E011": "a file that may not be written over lies there",
     # the loop
     "LOP-E001": "a call to the substrate failed",
     "LOP-E002": "the operation cannot be executed",

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from heapq import merge
 from typing import Any, Final
@@ -30,6 +31,7 @@ _HLC_FROM: Final = 10**15
 """Numbers from here on are clocks; epoch milliseconds of the year 9999 are below."""
 _HLC_MAX: Final = 2**63 - 1
 _PAGE: Final = 64
+_NUMBER: Final = re.compile("[0-9]{9,19}")  # eight digits are a date
 
 
 def moment(value: int | str, field: str = "until") -> int:
@@ -41,7 +43,7 @@ def moment(value: int | str, field: str = "until") -> int:
     Raises:
         ValidationError: VAL-E002 none of these.
     """
-    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and _HLC_FROM <= value <= _HLC_MAX:
         return value

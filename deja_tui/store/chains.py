@@ -248,17 +248,20 @@ SELECT g.id, g.hlc, g.hash, g.body, g.origin FROM link l CROSS JOIN grain g ON g
 """
 
 
-def close_again(tx: Transaction, gid: int, digest: bytes) -> bool:
+def close_again(tx: Transaction, gid: int, digest: bytes, namespace: str) -> bool:
     """Close the live grain at ``gid`` by the earliest supersession that had closed nothing (INV-CHAIN-4).
 
     Also when a grain arrives after what superseded it. Returns whether there was one.
     """
     address = digest.hex()
-    waiting = [
-        (hlc, child, by, origin)
-        for by, hlc, child, body, origin in rows(tx.db, _WAITING, (link_key(address), gid))
-        if address in superseded_of(*_unfolded(body))
-    ]
+    if scalar(tx.db, "SELECT 1 FROM link WHERE p = ? LIMIT 1", (link_key(address),)) is None:
+        return False
+    waiting = []
+    for by, hlc, child, body, origin in rows(tx.db, _WAITING, (link_key(address), gid)):
+        told, fields = unfold(body)
+        named = superseded_of(TYPE_NAMES.get(body[2], ""), fields)
+        if address in named and is_reserved(told) == is_reserved(namespace):
+            waiting.append((hlc, child, by, origin))
     for hlc, _, by, origin in sorted(waiting)[:1]:
         tx.mark("supersede", gid, by, by, hlc if origin else None, origin)
     return bool(waiting)

@@ -30,8 +30,22 @@ from typing import Any, Final, Self
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import asof, chains, erase, integrity, oplog, read, search, settings, stats, views
+from deja_tui.store import (
+    asof,
+    bundles,
+    chains,
+    erase,
+    forgotten,
+    integrity,
+    oplog,
+    read,
+    search,
+    settings,
+    stats,
+    views,
+)
 from deja_tui.store import ledger as ledgers
+from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import Fork, Provenance
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
 from deja_tui.store.faults import coded, coded_iterator, storage_error
@@ -242,6 +256,10 @@ class Store:
             set_busy(db, files.busy_ms)
         self.erasure_pending = False
 
+    def reading(self) -> apsw.Connection:
+        """The connection this thread reads with, for the other modules of the store."""
+        return self._db()
+
     # --- several reads at once ---
 
     @contextmanager
@@ -382,6 +400,16 @@ class Store:
         return coded_iterator(oplog.entries(self._db, since_seq))
 
     @coded
+    def holding(self, text: str, *, reserved: bool = False) -> list[str]:
+        """Addresses of grains, live or not, whose bytes hold ``text``; see `forgotten.holding`."""
+        return forgotten.holding(self._db(), read.asked(text), reserved=reserved)
+
+    @coded
+    def forgotten(self, prefix: str) -> list[str]:
+        """At most 20 addresses that start with ``prefix`` and were forgotten here."""
+        return forgotten.forgotten(self._db(), prefix)
+
+    @coded
     def intact(self, address: str) -> bool:
         """Whether the stored bytes still have the address; False also when the grain is not here."""
         return integrity.intact(self._db(), address)
@@ -391,6 +419,18 @@ class Store:
         """Every fault of the file, empty when it is sound. ``deep`` compares every index column with its grain, too."""
         with self.snapshot():
             return integrity.verify(self._db(), deep)
+
+    # --- other copies ---
+
+    @coded
+    def bundle(self, path: str | os.PathLike[str], since: int = 0) -> Written:
+        """Write the op-log above ``since`` and its grains to a bundle; see `bundles.write_bundle`."""
+        return bundles.write_bundle(self, path, since)
+
+    @coded
+    def import_bundle(self, path: str | os.PathLike[str], *, until: int | None = None) -> ImportReport:
+        """Take the rows of a bundle in, in chunks that each commit with the place reached; see `bundles`."""
+        return bundles.import_bundle(self, path, until=until)
 
     @coded
     def change_token(self) -> int:

@@ -30,7 +30,7 @@ from deja_tui.store.keys import (
     superseded_of,
 )
 from deja_tui.store.rows import unfold
-from deja_tui.store.sql import rows
+from deja_tui.store.sql import rows, scalar
 from deja_tui.store.terms import Terms
 
 MarkKind = Literal["retire", "supersede", "hide", "reopen"]
@@ -52,7 +52,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class Target:
     """A grain that is about to change."""
 
     gid: int
@@ -96,6 +96,10 @@ class Transaction:
             raise
         self.db.execute("RELEASE part")
 
+    def wall(self) -> int:
+        """Now, epoch ms."""
+        return self._clock()
+
     def take(self, name: str, step: int = 1) -> int:
         """The next value of a counter."""
         self.counters[name] = value = self.counters.get(name, 0) + step
@@ -135,6 +139,15 @@ class Transaction:
         )
         self.db.execute("UPDATE grain SET dead = ? WHERE id = ?", (int(kind != "reopen"), gid))
         return seq
+
+    def link_back(self, gid: int, old: int, seq: int) -> None:
+        """Name what a grain replaced that was here already, when the mark at ``seq`` stands where `derived` looks."""
+        arrived = f"SELECT 1 FROM op WHERE seq = ? AND kind = {oplog.ADD} AND gid = ?"
+        if scalar(self.db, arrived, (seq - 1, gid)):
+            self.db.execute("UPDATE grain SET prev = ? WHERE id = ?", (old, gid))
+            self.counters["erased"] = self.counters[
+                "seq"
+            ]  # a row that grew may have left a copy: as in a rebuild
 
     def must_be_open(self) -> None:
         """Raise STO-E001 after the end of the act, also one that SQLite itself took back because the disk was full."""
@@ -186,6 +199,11 @@ class Act:
         self._transaction = transaction
         self._governed = governed
         transaction.weighty = transaction.weighty or governed
+
+    @property
+    def transaction(self) -> Transaction:
+        """What this handle is a handle on, for the parts of the store that write in their own way."""
+        return self._transaction
 
     @property
     def _tx(self) -> Transaction:
@@ -278,7 +296,8 @@ class Act:
         hlc: int | None,
         prev: int | None,
     ) -> int:
-        tx, db, terms = self._tx, self._tx.db, self._tx.terms
+        tx = self._tx
+        db, terms = tx.db, tx.terms
         keys = keys_of(grain)
         gid = tx.take("seq")
         space = terms.space(db, namespace)
@@ -320,11 +339,12 @@ class Act:
 
     def _count(self, grain: Grain, gid: int) -> None:
         """Counters of arrivals in user namespaces, so that a gate is a subtraction (D38)."""
-        self._tx.take("grains")
-        self._tx.take(f"type:{grain.type}")
-        self._tx.counters["user_seq"] = gid
+        tx = self._tx
+        tx.take("grains")
+        tx.take(f"type:{grain.type}")
+        tx.counters["user_seq"] = gid
         if is_failure(grain):
-            self._tx.take("errors")
+            tx.take("errors")
 
     @coded
     def supersede(self, address: str, grain: Grain, *, source_key: str | None = None) -> Added:
@@ -343,7 +363,9 @@ class Act:
         added = self._add(with_parent(grain, address), source_key, "local", None, old.gid)
         if added.seq == old.gid:
             raise ValidationError("VAL-E001", "a grain cannot take its own place")
-        self._tx.mark("supersede", old.gid, added.seq, added.seq)
+        seq = self._tx.mark("supersede", old.gid, added.seq, added.seq)
+        if not added.new:
+            self._tx.link_back(added.seq, old.gid, seq)
         return added
 
     @coded
@@ -362,7 +384,7 @@ class Act:
         named = successor if kind == "supersede" and successor is not None else target.gid
         self._tx.mark(kind, target.gid, successor, named)
         if kind == "reopen":
-            chains.close_again(self._tx, target.gid, target.digest)
+            chains.close_again(self._tx, target.gid, target.digest, target.namespace)
 
     def merge(self, tips: Sequence[str], grain: Grain) -> Added:
         """File one grain in place of several live ones, which its ``context.merge_parents`` names.
@@ -390,8 +412,9 @@ class Act:
                 "VAL-E001", "the parents of the merge are not the grains it takes the place of"
             )
         added = self._add(grain, None, "local", None, targets[0].gid)
-        for target in targets:
-            self._tx.mark("supersede", target.gid, added.seq, added.seq)
+        marks = [self._tx.mark("supersede", target.gid, added.seq, added.seq) for target in targets]
+        if not added.new:
+            self._tx.link_back(added.seq, targets[0].gid, marks[0])
         return added
 
     @coded
@@ -403,7 +426,7 @@ class Act:
         """
         self._erase(self._target(address), self._tx.tick(), oplog.LOCAL)
 
-    def _erase(self, target: _Target, hlc: int, origin: int) -> None:
+    def _erase(self, target: Target, hlc: int, origin: int) -> None:
         self._tx.weighty = True
         words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
         self._tx.log(oplog.FORGET, target.gid, hlc, origin)
@@ -415,12 +438,12 @@ class Act:
         self._tx.take("erased")
         self._tx.terms.at(self._tx.take("epoch"))
 
-    def _target(self, address: str) -> _Target:
+    def _target(self, address: str) -> Target:
         found = self._find(address)
         self._guard(found.namespace, _TYPE_NAMES[found.type])
         return found
 
-    def _find(self, address: str) -> _Target:
+    def _find(self, address: str) -> Target:
         if is_address(address):
             for row in rows(
                 self._tx.db,
@@ -428,7 +451,7 @@ class Act:
                 " WHERE g.hash = ?",
                 (bytes.fromhex(address),),
             ):
-                return _Target(row[0], row[1], bool(row[2]), *row[3:])
+                return Target(row[0], row[1], bool(row[2]), *row[3:])
         raise unknown(address)
 
     def rebuild(self) -> derived.Rebuilt:

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of another copy's op-log, taken into this one.
+
+* INV-ARRIVE-1  Nothing is written before its bytes were hashed to the address they came under, and read strictly.
+* INV-ARRIVE-2  A row that is known changes nothing and logs nothing, in whatever state the grain is by now.
+* INV-ARRIVE-3  What arrives keeps its clock and is of origin imported; the clock here is raised to it.
+* INV-ARRIVE-4  The order in which copies meet does not matter: liveness follows from who superseded whom, whatever came
+  first. The first to arrive closes, a later one stays beside it (a fork); one whose target is missing waits for it.
+* INV-ARRIVE-5  Governance of this memory is out of reach: nothing from outside supersedes, erases or marks a grain that
+  was written here in a reserved namespace, and no reserved grain takes the place of a plain one, nor the other way
+  round. Recommendations, audits and grants that arrive are foreign history (D5).
+* INV-ARRIVE-6  What was forgotten here does not come back, by address or by source key (D31, D32); what was forgotten
+  there is erased here, and stays out when it was never here.
+* INV-ARRIVE-7  Marks do not travel as rows. Their effects stand in audit Observations and are carried out when one
+  arrives for the first time, so an undo is seen here too (D2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from deja_tui.errors import DejaError
+from deja_tui.store import chains, oplog
+from deja_tui.store.codec import Grain, decode
+from deja_tui.store.keys import (
+    is_address,
+    is_reserved,
+    key_of,
+    namespace_of,
+    source_digest,
+    source_of,
+    superseded_of,
+)
+from deja_tui.store.rows import TYPE_NAMES, unfold
+from deja_tui.store.sql import rows, scalar
+from deja_tui.store.write import Act, Target
+
+MAX_AHEAD_MS: Final = 3_653 * 86_400_000
+"""How far, in ms, a clock may be ahead of this one's before its row is taken for damaged: ten years."""
+_AUDITS: Final = ("loop", "tier2", "mark")
+_GONE: Final = "the grain was written here by the engine, or the two are not of one kind"
+
+
+class Row(NamedTuple):
+    """One row of a bundle. ``supersedes``: the next row says that this grain takes another's place."""
+
+    op: int
+    hlc: int
+    digest: bytes
+    blob: bytes
+    start: int
+    supersedes: bool
+
+
+class Refused(NamedTuple):
+    """A row that was not taken, or whose effect was not: where it begins in the file, its address, code and reason."""
+
+    offset: int
+    address: str
+    code: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of rows so far; `applied` counts rows written to the op-log here."""
+
+    rows: int = 0
+    applied: int = 0
+    added: int = 0
+    superseded: int = 0
+    forgotten: int = 0
+    marked: int = 0
+    governance: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    shown: list[Refused] = field(default_factory=list)
+
+
+class Arrivals(Act):
+    """The handle of an act that takes rows from elsewhere."""
+
+    def __init__(self, act: Act, tally: Tally, until: int | None = None) -> None:
+        super().__init__(act.transaction, governed=True)
+        self._db = act.transaction.db
+        self._tally = tally
+        self._until = until
+        self._latest = oplog.last_of(self._tx.wall() + MAX_AHEAD_MS)
+
+    def take(self, row: Row) -> None:
+        """Take one row in, or say in the tally why not."""
+        tally = self._tally
+        tally.rows += 2 if row.supersedes else 1
+        if self._until is not None and row.hlc > self._until:
+            tally.skipped["later"] += 1
+            return
+        if not 0 <= row.hlc <= self._latest:
+            self._refuse(row, "FMT-E004", "its clock is not one this century has")
+        elif row.op == oplog.FORGET:
+            self._forget(row)
+        elif row.blob and hashlib.sha256(row.blob).digest() != row.digest:
+            self._refuse(row, "FMT-E003", "the bytes do not have the address they came under")
+        else:
+            self._arrive(row, row.supersedes or row.op == oplog.SUPERSEDE)
+
+    def _refuse(self, row: Row, code: str, reason: str) -> None:
+        self._tally.refused[code] += 1
+        if len(self._tally.shown) < 100:
+            self._tally.shown.append(Refused(row.start, row.digest.hex(), code, reason))
+
+    # --- grains -------------------------------------------------------------------------------------
+
+    def _arrive(self, row: Row, supersedes: bool) -> None:
+        db = self._db
+        for gid, hlc in db.execute("SELECT id, hlc FROM grain WHERE hash = ?", (row.digest,)):
+            changed = self._stamp(gid, hlc, row.hlc) if row.op == oplog.ADD else False
+            if supersedes and not self._is_superseding(gid):
+                kind, body = next(rows(db, "SELECT type, body FROM grain WHERE id = ?", (gid,)))
+                namespace, fields = unfold(body)
+                closing = self._closing(row, TYPE_NAMES[kind], namespace, fields)
+                first = self._supersede(gid, closing, row.hlc)
+                if first is not None:
+                    self._tx.link_back(gid, closing[0], first)
+                changed = True
+            if not changed:
+                self._tally.skipped["known"] += 1
+            return
+        if scalar(db, "SELECT 1 FROM tombstone WHERE hash = ?", (row.digest,)):
+            self._tally.skipped["forgotten"] += 1
+        elif not row.blob:
+            self._tally.skipped["gone"] += 1
+        else:
+            self._file(row, supersedes)
+
+    def _stamp(self, gid: int, here: int, there: int) -> bool:
+        """Two copies wrote the same grain: both keep the smaller clock, so both have one order (INV-OPLOG-6)."""
+        if there >= here:
+            return False
+        self._tx.log(oplog.STAMP, gid, there, oplog.IMPORTED)
+        self._db.execute("UPDATE grain SET hlc = ? WHERE id = ?", (there, gid))
+        self._tally.applied += 1
+        return True
+
+    def _file(self, row: Row, supersedes: bool) -> None:
+        try:
+            grain = decode(row.blob)
+        except DejaError as fault:
+            self._refuse(row, fault.code, fault.message)
+            return
+        namespace = namespace_of(grain)
+        source = source_of(grain.get("context"))
+        same = self._same_source(source) if source is not None else []
+        if source is not None and self._buried(source):
+            self._tally.skipped["forgotten"] += 1
+            return
+        if same and not supersedes:
+            self._tally.skipped["source"] += 1
+            return
+        closing: list[int] = []
+        if supersedes:
+            closing = self._closing(row, grain.type, namespace, grain.fields)
+            # another redaction of the record it completes may be what lies here
+            closing += [gid for gid, dead in same if not dead and gid not in closing]
+        prev = closing[0] if closing else None
+        gid = self._insert(grain, namespace, row.blob, row.digest, source, "imported", row.hlc, prev)
+        self._tally.applied += 1
+        self._tally.added += 1
+        if supersedes:
+            self._supersede(gid, closing, row.hlc)
+        if chains.close_again(self._tx, gid, row.digest, namespace):
+            self._tally.applied += 1
+        if is_reserved(namespace):
+            self._tally.governance += 1
+            self._effects(row, grain)
+
+    def _same_source(self, source: str) -> list[tuple[int, bool]]:
+        sql = "SELECT g.id, g.dead, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?"
+        found = rows(self._db, sql, (key_of(source),))
+        return [
+            (gid, bool(dead))
+            for gid, dead, body in found
+            if source_of(unfold(body)[1].get("context")) == source
+        ]
+
+    def _buried(self, source: str) -> bool:
+        sql = "SELECT 1 FROM tombstone WHERE source = ?"
+        return scalar(self._db, sql, (source_digest(source),)) is not None
+
+    # --- supersession -------------------------------------------------------------------------------
+
+    def _is_superseding(self, gid: int) -> bool:
+        sql = f"SELECT 1 FROM op WHERE kind = {oplog.SUPERSEDE} AND gid = ? LIMIT 1"
+        return scalar(self._db, sql, (gid,)) is not None
+
+    def _closing(self, row: Row, kind: str, namespace: str, fields: Mapping[str, Any]) -> list[int]:
+        """Positions that a superseding grain closes: what it names, is here and is live; a forgotten first one too."""
+        found: list[int] = []
+        for number, address in enumerate(superseded_of(kind, fields)):
+            target = self._look(address)
+            if target is None:
+                buried = self._tomb(address) if number == 0 else None
+                found += [] if buried is None else [buried]
+            elif not self._may_change(target, namespace):
+                self._refuse(row, "VAL-E004", f"it cannot take the place of {address[:12]}: {_GONE}")
+            elif not target.dead:
+                found.append(target.gid)
+        return found
+
+    def _supersede(self, gid: int, closing: list[int], hlc: int) -> int | None:
+        """Log that ``gid`` took the place of others, and close these; the ``seq`` of the first mark."""
+        tx = self._tx
+        tx.see(hlc)
+        self._tally.superseded += 1
+        self._tally.applied += max(1, len(closing))
+        if not closing:
+            tx.log(oplog.SUPERSEDE, gid, hlc, oplog.IMPORTED)
+            return None
+        marks = [tx.mark("supersede", old, gid, gid, hlc, oplog.IMPORTED) for old in closing]
+        return marks[0]
+
+    def _may_change(self, target: Target, by_namespace: str) -> bool:
+        if is_reserved(target.namespace):
+            return is_reserved(by_namespace) and self._is_imported(target.gid)
+        return not is_reserved(by_namespace)
+
+    def _is_imported(self, gid: int) -> bool:
+        return bool(scalar(self._db, "SELECT origin FROM grain WHERE id = ?", (gid,)) == oplog.IMPORTED)
+
+    def _look(self, address: str) -> Target | None:
+        try:
+            return self._find(address)
+        except DejaError:
+            return None
+
+    def _tomb(self, address: str) -> int | None:
+        found = scalar(self._db, "SELECT gid FROM tombstone WHERE hash = ?", (bytes.fromhex(address),))
+        return None if found is None else int(found)
+
+    # --- erasure ------------------------------------------------------------------------------------
+
+    def _forget(self, row: Row) -> None:
+        tx = self._tx
+        target = self._look(row.digest.hex())
+        if target is not None:
+            if is_reserved(target.namespace) and not self._is_foreign_recommendation(target):
+                self._refuse(row, "VAL-E004", "grains of a reserved namespace are not erased from outside")
+                return
+            tx.see(row.hlc)
+            self._erase(target, row.hlc, oplog.IMPORTED)
+        elif self._tomb(row.digest.hex()) is not None:
+            self._tally.skipped["known"] += 1
+            return
+        else:
+            tx.see(row.hlc)
+            gid = tx.take("seq")
+            tx.db.execute("INSERT INTO tombstone(gid, hash, hlc) VALUES(?, ?, ?)", (gid, row.digest, row.hlc))
+            tx.log(oplog.FORGET, gid, row.hlc, oplog.IMPORTED)
+        self._tally.applied += 1
+        self._tally.forgotten += 1
+
+    def _is_foreign_recommendation(self, target: Target) -> bool:
+        # what a recommendation quotes is erased with what it quoted (D31); an audit quotes nothing
+        return TYPE_NAMES[target.type] == "recommendation" and self._is_imported(target.gid)
+
+    # --- effects of audits --------------------------------------------------------------------------
+
+    def _effects(self, row: Row, grain: Grain) -> None:
+        context = grain.fields.get("context")
+        if (
+            grain.type != "observation"
+            or not isinstance(context, Mapping)
+            or context.get("audit") not in _AUDITS
+        ):
+            return
+        effects = context.get("effects")
+        for effect in effects if isinstance(effects, list) else ():
+            if isinstance(effect, Mapping) and is_address(effect.get("grain")):
+                self._effect(row, effect.get("do"), str(effect["grain"]), effect.get("by"))
+
+    def _effect(self, row: Row, do: object, address: str, by: object) -> None:
+        target = self._look(address)
+        if target is None:
+            return
+        if is_reserved(target.namespace):
+            if do in oplog.MARKS:
+                self._refuse(row, "VAL-E004", f"it says {do} of {address[:12]}, which is reserved")
+            return
+        other = self._position(by)
+        last, last_by = self._last_mark(target.gid)
+        closed_so = (
+            last == do == "retire" and last_by != other
+        )  # two copies retired it in favour of two grains
+        if (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead):
+            self._mark(do, target.gid, other if do == "retire" else None, target.gid, row.hlc)
+        elif do == "supersede" and not target.dead and is_address(by) and self._tomb(str(by)) is not None:
+            # the grain that took its place was erased before it could come here
+            self._mark("supersede", target.gid, other, other or target.gid, row.hlc)
+        elif do == "reopen" and target.dead and last_by == other:
+            self._mark("reopen", target.gid, None, target.gid, row.hlc)
+            if chains.close_again(self._tx, target.gid, target.digest, target.namespace):
+                self._tally.applied += 1
+
+    def _mark(self, kind: str, gid: int, by: int | None, named: int, hlc: int) -> None:
+        self._tx.mark(kind, gid, by, named, hlc, oplog.IMPORTED)
+        self._tally.applied += 1
+        self._tally.marked += 1
+
+    def _position(self, address: object) -> int | None:
+        if not is_address(address):
+            return None
+        target = self._look(str(address))
+        return self._tomb(str(address)) if target is None else target.gid
+
+    def _last_mark(self, gid: int) -> tuple[str | None, int | None]:
+        sql = "SELECT kind, by FROM mark WHERE gid = ? ORDER BY seq DESC LIMIT 1"
+        for kind, by in rows(self._db, sql, (gid,)):
+            return _MARK_NAMES[kind], by
+        return None, None
+
+
+_MARK_NAMES: Final = {number: name for name, number in oplog.MARKS.items()}
