@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from deja_tui.store.keys import is_reserved
@@ -47,14 +48,19 @@ _FIELDS: Final = (
 _NESTED: Final = ("input", "premises", "plan", "structural_tags")
 
 # Vowel marks, Quranic marks and the stretching bar: writers add or leave them as they like.
-_ARABIC_MARKS: Final = re.compile(
+_ARABIC_MARKS: Final = (
     "[\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
 )
 # Scripts written without blanks (Han, kana, Thai, Lao, Burmese, Khmer) or gluing particles to words (Hangul).
-_UNSPACED: Final = re.compile(
+_UNSPACED: Final = (
     "[\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u1049\u1100-\u11ff\u1780-\u17d3\u3005-\u3007\u3041-\u3096\u3099\u309a"
     "\u309d-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
+
+
+@cache
+def _pattern(of: str) -> re.Pattern[str]:
+    return re.compile(of)  # at first use: compiling both costs a process more than it needs for ASCII
 
 
 def text_of(type_: str, namespace: str, fields: Mapping[str, Any]) -> str:
@@ -88,7 +94,7 @@ def spread(text: str) -> str:
     """
     if text.isascii():
         return text
-    return _UNSPACED.sub(_pairs_and_last, _ARABIC_MARKS.sub("", text))
+    return _pattern(_UNSPACED).sub(_pairs_and_last, _pattern(_ARABIC_MARKS).sub("", text))
 
 
 def _pairs_and_last(match: re.Match[str]) -> str:
@@ -102,9 +108,12 @@ def _pairs(run: str) -> str:
 
 def pieces(query: str) -> Iterator[tuple[str, bool]]:
     """What a query asks for: each text to be matched as a phrase, and whether it is only the start of a word."""
-    for chunk in _ARABIC_MARKS.sub("", query).split():
+    if query.isascii():
+        yield from ((chunk, False) for chunk in query.split())
+        return
+    for chunk in _pattern(_ARABIC_MARKS).sub("", query).split():
         start = 0
-        for match in _UNSPACED.finditer(chunk):
+        for match in _pattern(_UNSPACED).finditer(chunk):
             if match.start() > start:
                 yield chunk[start : match.start()], False
             run = match.group()
