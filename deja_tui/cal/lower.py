@@ -53,7 +53,7 @@ def _test(test: Test) -> Lowered:
         return _keyed(_KEYED[name], test.value if test.op == "in" else (test.value,))
     if name == "is_error" and test.op == "=" and test.value is True:
         return filters.Failed(), False
-    if test.field.kind == "time":
+    if test.field.kind == "time" and test.op in ("=", "<", "<=", ">", ">="):
         return _span(test)
     if name in ("created_at", "valid_to") and test.op in ("=", "<", "<=", ">", ">="):
         return _moment("created_at" if name == "created_at" else "valid_to", test)
@@ -75,8 +75,6 @@ def _span(test: Test) -> Lowered:
         ">": (high + 1, None),
         ">=": (low, None),
     }
-    if test.op not in ends:
-        return None, False
     return filters.Within("created_at", *ends[test.op]), True
 
 

@@ -11,8 +11,9 @@
   a grain). Of a word that more than `HOLDERS` grains hold the newest that many are scored, and `Candidates.bounded`
   says so; where an index reaches few grains, those are scored instead and nothing is left out.
 
-What the columns hold, so what a filter means: ``relation`` and ``object`` are keyed for facts whose three parts are
-text; ``tool_name`` for calls whose outcome is known; ``valid_to`` when it is a whole number of milliseconds.
+What the columns hold, so what a filter means: ``subject`` is keyed for facts, events, observations and goals;
+``relation`` and ``object`` for facts whose three parts are text; ``tool_name`` for calls whose outcome is known;
+``valid_to`` when it is a whole number of milliseconds.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ Order = Literal["arrival", "created"]
 
 _FACT: Final = TYPES["fact"]
 _TOOL: Final = TYPES["tool"]
+_WITH_SUBJECT: Final = frozenset(("fact", "event", "observation", "goal"))
+_WITHOUT: Final = ", ".join(str(number) for name, number in TYPES.items() if name not in _WITH_SUBJECT)
 HOLDERS: Final = 20_000
 _WALKED: Final = 4_096
 _FIRST_PAGE: Final = 64
@@ -377,7 +380,7 @@ def _one_of(db: apsw.Connection, name: Keyed, values: tuple[str, ...]) -> str:
     ids = _ids(db, name, values)
     match name:
         case "subject":
-            return f"g.s IN ({ids})" if ids else "0"
+            return f"(g.s IN ({ids}) OR g.type IN ({_WITHOUT}))" if ids else f"g.type IN ({_WITHOUT})"
         case "session_id":
             return f"g.thread IN ({ids})" if ids else "0"
         case "relation":
@@ -422,8 +425,7 @@ def _ways(db: apsw.Connection, selection: Selection) -> tuple[_Way, ...]:
     if "hash" in keyed:
         return (_Way("by address", "g_hash", _one_of(db, "hash", keyed["hash"])),)
     if "subject" in keyed:
-        ids = _ids(db, "subject", keyed["subject"])
-        return _by_subject(db, ids, keyed, selection) if ids else ()
+        return _by_subject(db, _ids(db, "subject", keyed["subject"]) or "NULL", keyed, selection)
     if "session_id" in keyed:
         ids = _ids(db, "session_id", keyed["session_id"])
         return (_Way("by session", "g_thread", f"g.thread IN ({ids})"),) if ids else ()
@@ -448,9 +450,12 @@ def _by_subject(
         relations = _ids(db, "relation", keyed["relation"]) or "NULL"
         on = f"g.ns IN ({spaces}) AND g.s IN ({ids}) AND g.r IN ({relations}) AND g.r IS NOT NULL AND g.dead = 0"
         live = _Way("by subject and relation", "g_fact", on)
-    if not selection.superseded:
-        return (live,)
-    return live, _Way("by subject", "g_dead", f"g.s IN ({ids}) AND g.dead = 1")
+    found = [live]
+    if selection.superseded:
+        found.append(_Way("by subject", "g_dead", f"g.s IN ({ids}) AND g.dead = 1"))
+    if not selection.types or not _WITH_SUBJECT.issuperset(selection.types):
+        found.append(_Way("by subject", "g_type", f"g.type IN ({_WITHOUT})"))
+    return tuple(found)
 
 
 def _by_tool(ids: str) -> tuple[_Way, ...]:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an index nominates and what the evaluator decides: together they answer as the evaluator alone would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deja_tui.cal import Host, Session, ast, parse, printer
+from deja_tui.cal.conditions import Binder, Bound, Env, matcher
+from deja_tui.cal.lower import lower
+from deja_tui.cal.rows import Row, row_of
+from deja_tui.store.filters import Selection
+from deja_tui.store.memory import Store
+from tests.cal import trees
+
+FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TYPES = ("fact", "event", "tool")
+NOW = 10_000
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("pushdown") / "rich.deja"
+    with Store.open(path, durability="normal", clock=lambda: 5_000) as opened:
+        trees.fill(opened, trees.rich())
+        yield opened
+
+
+def every_row(store: Store, namespace: str = "shared", *, superseded: bool = False) -> list[Row]:
+    """All grains of a namespace, newest arrival first, read without any filter."""
+    found = [grain for type_ in TYPES for grain in store.scan(type_, namespaces=[namespace])]
+    return [
+        row_of(grain)
+        for grain in sorted(found, key=lambda grain: -grain.seq)
+        if grain.live or (superseded and grain.superseded_by is not None)
+    ]
+
+
+def bound_of(text: str, type_: str) -> Bound:
+    """The condition of a RECALL, as a statement of that text means it."""
+    statement = parse(text).query.statement
+    assert isinstance(statement, ast.Recall)
+    assert statement.where is not None
+    return Binder(Env(text, NOW), type_).bind(statement.where)
+
+
+def agrees(store: Store, type_: str, condition: ast.Condition, *, superseded: bool = False) -> None:
+    """What a RECALL gives, and what the store nominates for it, against the evaluator on every grain."""
+    text = printer.recall(ast.Recall(type_, where=condition, limit=ast.Constant(1_000)))
+    bound = bound_of(text, type_)
+    keep = matcher(bound)
+    rows = [row for row in every_row(store, superseded=superseded) if row.grain_type == type_]
+    right = [row.hash for row in rows if keep(row)]
+    got = Session(Host(store, "shared", lambda: NOW)).run(text + (" WITH superseded" if superseded else ""))
+    assert [row.hash for row in got.rows] == right, text  # type: ignore[union-attr]
+    where, exact = lower(bound)
+    candidates = store.candidates(Selection(("shared",), (type_,), where))
+    nominated = [grain.address for _, grain in candidates.scored()]
+    if not superseded:
+        assert set(right) <= set(nominated), text
+        assert not exact or nominated == right, text
+    assert candidates.count(10_000) == len(nominated), text
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_comparison_answers_as_the_evaluator_alone_would(store: Store, type_: str) -> None:
+    """Every field, operator and tricky value: COND-1, LOWER-1, LOWER-2, FILTER-1."""
+    for condition in trees.leaves(type_):
+        agrees(store, type_, condition)
+
+
+@given(st.data())
+def test_any_tree_answers_as_the_evaluator_alone_would(store: Store, data: st.DataObject) -> None:
+    """AND, OR and NOT of comparisons, with superseded versions and without."""
+    type_ = data.draw(st.sampled_from(TYPES))
+    agrees(store, type_, data.draw(trees.conditions(type_)), superseded=data.draw(st.booleans()))
+
+
+@FEW
+@given(st.data())
+def test_any_memory_answers_as_the_evaluator_alone_would(tmp_path: Path, data: st.DataObject) -> None:
+    """The same over random grains with random fates."""
+    told = data.draw(trees.MEMORIES)
+    path = tmp_path / f"{len(list(tmp_path.iterdir()))}.deja"
+    with Store.open(path, durability="normal", clock=lambda: 5_000) as opened:
+        trees.fill(opened, told)
+        for _ in range(4):
+            type_ = data.draw(st.sampled_from(TYPES))
+            agrees(opened, type_, data.draw(trees.conditions(type_)), superseded=data.draw(st.booleans()))
+
+
+@given(st.data())
+def test_a_text_with_a_condition_is_both(store: Store, data: st.DataObject) -> None:
+    """ABOUT with WHERE gives the text hits that satisfy the condition, in text order."""
+    session = Session(Host(store, "shared", lambda: NOW))
+    words = data.draw(st.sampled_from(["tea", "window tea boom", "hello acme seat", "SEÑAL"]))
+    type_ = data.draw(st.sampled_from(TYPES))
+    condition = data.draw(trees.conditions(type_))
+    text, most = ast.Constant(words), ast.Constant(1_000)
+    alone = session.run(printer.recall(ast.Recall(type_, about=text, limit=most)))
+    both = printer.recall(ast.Recall(type_, about=text, where=condition, limit=most))
+    keep = matcher(bound_of(both, type_))
+    right = [row.hash for row in alone.rows if keep(row)]  # type: ignore[union-attr]
+    assert [row.hash for row in session.run(both).rows] == right, both  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("order", ["arrival", "created"])
+def test_the_two_orders_hold_on_every_path(tmp_path: Path, order: str) -> None:
+    """FILTER-3: newest arrival first, or newest created_at first with ties by arrival, whichever index is used."""
+    told = [
+        (
+            ("fact", {"subject": "acme", "relation": "tier", "object": f"{i}", "session_id": "s1"}),
+            at,
+            "shared",
+            "live",
+        )
+        for i, at in enumerate([3_000, 1_000, 3_000, 2_000, 1_000])
+    ]
+    with Store.open(tmp_path / "a.deja", durability="normal") as store:
+        trees.fill(store, told)
+        session = Session(Host(store, "shared", lambda: NOW))
+        rising = [0, 1, 2, 3, 4]
+        by_time = [1, 4, 3, 0, 2]
+        right = [str(i) for i in reversed(rising if order == "arrival" else by_time)]
+        tail = "LIMIT 10" if order == "arrival" else "RECENT 10"
+        for where in (
+            "",
+            'WHERE subject = "acme"',
+            'WHERE session_id = "s1"',
+            'WHERE subject = "acme" AND relation = "tier"',
+            "SINCE 0",
+        ):
+            rows = session.run(f"RECALL facts {where} {tail}").rows  # type: ignore[union-attr]
+            assert [row.fields["object"] for row in rows] == right, where
