@@ -23,6 +23,8 @@ from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.substrate import DEFAULT_NAMESPACE, LOOP_NAMESPACE, NewGrain
+from deja_tui.engine.wire import read_recommendation
+from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import grains
 from deja_tui.store.grains import StoredGrain, parse_time
@@ -32,7 +34,6 @@ from deja_tui.store.write import Act
 from deja_tui.text import compact_json
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
-AUTHZ_NAMESPACE: Final = "agent:authz"
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
 
@@ -90,6 +91,7 @@ class Memory:
         self.telemetry = Telemetry(store.path, telemetry, clock, lambda: _first_arrival(store))
         self._counting = self.telemetry.mode != "off"
         self.substrate = StoreSubstrate(store)
+        self.eraser = Eraser(store, self.telemetry, who, clock)
         self.loop = Loop(self)
 
     @classmethod
@@ -229,36 +231,87 @@ class Memory:
         self.telemetry.settle()
         return superseding
 
-    def forget(self, address: str, *, because: str) -> None:
+    # --- erasing ---------------------------------------------------------------------------------
+
+    def forget(self, address: str, *, because: str) -> Erased:
         """Erase one grain: row, text and index entries go, a tombstone stays, an audit grain says who and why.
 
-        Needs admin and a reason. There is no undo. Raises MEM-E001, LOP-E011, LOP-E022, VAL-E004.
+        Recommendations that quote it go with it, and the sidecar is scrubbed (D31); the answer says what could not be
+        reached. Needs admin and a reason. There is no undo. Raises MEM-E001, LOP-E011, LOP-E022, VAL-E004.
         """
-        self.who.need("admin")
-        told = lifecycle.check_reason(because)
-        with self.store.act(governed=True) as act:
-            grain = self._there(address)
-            self.store.refuse_reserved(grain.type, grain.namespace)
-            act.forget(grain.address)
-            act.add(build(self._destruction_audit(grain.address, told)))
+        return self.eraser.forget(address, because)
 
-    def _destruction_audit(self, address: str, because: str) -> NewGrain:
-        target = f"hash:{address}"
-        fields = {
-            "confidence": 0.0,
-            "observer_id": self.who.actor,
-            "observer_type": audit.observer_of(self.who.actor),
-            "subject": target,
-            "object": "delete",
-            "context": {
-                "audit": "tier2",
-                "because": because,
-                "grains_erased": 1,
-                "target": target,
-                "verb": "delete",
-            },
-        }
-        return NewGrain("observation", AUTHZ_NAMESPACE, self.clock(), fields)
+    def subject_report(
+        self, subject: str, *, namespace: str | None = None, everywhere: bool = False, mentions: bool = False
+    ) -> SubjectReport:
+        """What `forget_subject` with the same arguments would remove, exactly. Changes nothing; needs read.
+
+        Args:
+            subject: a name, case-exact; ``pat`` is also ``pat#visit1``, never ``patricia``. A grain names it in its
+                subject, object, session_id, run_id, user_id, subject_did or entity_id, whatever its type.
+            namespace: where to look; None: this memory's own.
+            everywhere: look in every namespace but the engine's own.
+            mentions: take grains, too, whose text has every word of the name.
+        """
+        return self.eraser.subject_report(subject, self._spaces(namespace, everywhere), mentions=mentions)
+
+    def forget_subject(
+        self,
+        subject: str,
+        *,
+        because: str,
+        confirm: str,
+        namespace: str | None = None,
+        everywhere: bool = False,
+        mentions: bool = False,
+    ) -> Erased:
+        """Erase every grain that names a subject, all versions, with what quotes them (D19, D31). There is no undo.
+
+        Args:
+            because: the reason; it is kept for good and may not name the subject.
+            confirm: the first four characters of the subject or more (all of a shorter one), typed by a person.
+            subject, namespace, everywhere, mentions: as in `subject_report`, which lists what goes.
+
+        Raises VAL-E001, MEM-E001 (nothing names it), LOP-E011 (reason), LOP-E022 (needs admin), LOP-E023 (confirm).
+        """
+        spaces = self._spaces(namespace, everywhere)
+        return self.eraser.forget_subject(
+            subject, spaces, because=because, confirm=confirm, mentions=mentions
+        )
+
+    def older_than(
+        self,
+        before: int | str,
+        *,
+        namespace: str | None = None,
+        type: str | None = None,
+        limit: int | None = None,
+    ) -> tuple[StoredGrain, ...]:
+        """What `forget_older_than` with the same arguments would remove, oldest first."""
+        return self.eraser.older_than(before, namespace or self.namespace, type, limit)
+
+    def forget_older_than(
+        self,
+        before: int | str,
+        *,
+        because: str,
+        namespace: str | None = None,
+        type: str | None = None,
+        limit: int | None = None,
+    ) -> Erased:
+        """Erase the grains of a namespace made before a moment (ISO-8601 or epoch). There is no undo; needs admin.
+
+        Args:
+            type: only grains of this type. limit: at most so many, the oldest first.
+
+        Raises VAL-E001, VAL-E002, MEM-E001 (nothing is older), LOP-E011, LOP-E022.
+        """
+        return self.eraser.forget_older_than(
+            before, namespace or self.namespace, because=because, type=type, limit=limit
+        )
+
+    def _spaces(self, namespace: str | None, everywhere: bool) -> tuple[str, ...] | None:
+        return None if everywhere else (namespace or self.namespace,)
 
     def _new(self, type: str, fields: Mapping[str, Any], namespace: str | None) -> NewGrain:
         content = dict(fields)
@@ -388,12 +441,19 @@ class Memory:
         Raises LOP-E022; STO-E004 and STO-E005 with ``rebuild``.
         """
         self.who.need("admin" if rebuild else "read")
+        if self.store.erasure_pending:
+            with self.store.act():
+                pass  # any act tries again to clear old pages (D31)
         if rebuild:
             with self.store.act(governed=True) as act:
                 act.rebuild()
                 self._rebuild_ledger(act)
         with self.store.snapshot():
-            return (*self.store.verify(deep=not quick), *self._governance_faults())
+            found = (*self.store.verify(deep=not quick), *self._governance_faults())
+        if self.store.erasure_pending:
+            told = "erased text still stands in old pages of the file, because a reader holds them"
+            return (*found, Fault("STO-E004", "", told))
+        return found
 
     def _governance_faults(self) -> Iterator[Fault]:
         """Recommendations whose row is not what the grains say, then chains that do not hold together."""
@@ -518,9 +578,16 @@ class Loop:
         )
 
     def audit(self, address: str) -> Chain:
-        """The audit chain of one recommendation, checked."""
+        """The audit chain of one recommendation, checked; ``state`` is verified, broken or erased (D31)."""
         self._memory.who.need("read")
-        return reports.chain(self._substrate, self.resolve(address))
+        try:
+            full = self.resolve(address)
+        except LoopError as fault:
+            gone = self._memory.store.forgotten(address) if fault.code == "LOP-E040" else []
+            if len(gone) != 1:
+                raise
+            full = gone[0]
+        return reports.chain(self._substrate, full)
 
     def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan:
         """What an apply would do now, and what would refuse it. Writes nothing."""
@@ -542,10 +609,30 @@ class Loop:
         return lifecycle.withdraw(self._substrate, *self._decision("review", address, because))
 
     def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Receipt:
-        """Approved → applied, in one transaction with its stored inverse (rights: apply and write)."""
-        return lifecycle.apply(
-            self._substrate, *self._decision("apply", address, because), allow_destructive=allow_destructive
-        )
+        """Approved → applied, in one transaction with its stored inverse (rights: apply and write).
+
+        What it forgets is erased with the recommendations that quote it, this one included: its audit chain stays (D31).
+        """
+        decision = self._decision("apply", address, because)
+        memory = self._memory
+        with memory.store.act(governed=True) as act:
+            doomed = self._doomed(decision[0])
+            receipt = lifecycle.apply(self._substrate, *decision, allow_destructive=allow_destructive)
+            if doomed:
+                memory.eraser.erase_quotes(act, doomed)
+                memory.telemetry.scrub(doomed)
+        return receipt
+
+    def _doomed(self, address: str) -> list[StoredGrain]:
+        """What an apply would forget; a recommendation that cannot be read is refused by the apply itself."""
+        grain = self._substrate.get(address)
+        try:
+            operations = read_recommendation(grain).operations if grain else ()
+        except LoopError:
+            return []
+        targets = [target for one in operations if one.destructive for target in one.targets()]
+        found = (self._memory.store.get(target) for target in targets)
+        return [target for target in found if target is not None]
 
     def approve_and_apply(self, address: str, *, because: str) -> Receipt:
         """Pending → approved → applied with one reason; refuses a destructive proposal (D19)."""

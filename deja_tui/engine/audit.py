@@ -106,6 +106,26 @@ def chain(substrate: Substrate, row: LedgerRow) -> Chain:
     return Chain(told, False, fault[0], fault[1])
 
 
+def erased(substrate: Substrate, address: str) -> Chain | None:
+    """The chain of a recommendation whose body was erased (D31): what was decided, without what it was about.
+
+    None when nothing was ever decided about this address.
+    """
+    found = [(read_audit(grain), grain) for grain in views.audits_of(substrate, address)]
+    # of entries that were made here and entries that came in, only one kind is about it (LED-4)
+    here = [entry for entry, grain in found if entry is not None and not grain.imported]
+    told = here or [entry for entry, _ in found if entry is not None]
+    if not told:
+        return None
+    previous: AuditEntry | None = None
+    for entry in told:
+        fault = _fault_of_link(substrate, entry, previous)
+        if fault:
+            return Chain(tuple(told), False, fault, entry.address, erased=True)
+        previous = entry
+    return Chain(tuple(told), True, erased=True)
+
+
 def _first_fault(
     substrate: Substrate, row: LedgerRow, pairs: list[tuple[AuditEntry, StoredGrain]]
 ) -> tuple[str, str] | None:

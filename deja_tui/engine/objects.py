@@ -104,6 +104,14 @@ class Chain:
     verified: bool
     fault: str | None = None  # what is wrong, one sentence without grain text
     fault_address: str | None = None  # the first bad link
+    erased: bool = False  # the recommendation itself is gone: it quoted what was forgotten (D31)
+
+    @property
+    def state(self) -> str:
+        """verified, broken, or erased: the recommendation is gone and its entries hold together."""
+        if not self.verified:
+            return "broken"
+        return "erased" if self.erased else "verified"
 
 
 @dataclass(frozen=True, slots=True)

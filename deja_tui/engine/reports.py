@@ -96,5 +96,9 @@ def _evidence(substrate: Substrate, address: str) -> Evidence:
 
 
 def chain(substrate: Substrate, address: str) -> Chain:
-    """The audit chain of one recommendation. Raises LOP-E040."""
+    """The audit chain of one recommendation, also of one whose body was erased. Raises LOP-E040."""
+    if substrate.get(address) is None:
+        gone = audit.erased(substrate, address)
+        if gone:
+            return gone
     return audit.chain(substrate, lifecycle.find(substrate, address))

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an erasure has to look for: grains that hold a text, and addresses that were forgotten here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from deja_tui.store.codec import TYPES
+from deja_tui.store.keys import is_address
+from deja_tui.store.sql import rows
+
+_SHOWN: Final = 20
+
+
+def holding(db: apsw.Connection, text: str, *, reserved: bool) -> list[str]:
+    """Addresses of the grains, live or not, whose bytes hold ``text`` anywhere, in arrival order.
+
+    Strings stand in a grain as they are, in UTF-8 and NFC, so this misses none; it may find a text inside a longer one.
+
+    Args:
+        reserved: look in the engine's namespaces, and only there; else only in the others.
+    """
+    sql = (
+        "SELECT g.hash FROM grain g JOIN space n ON n.id = g.ns WHERE n.reserved = ? AND instr(g.body, ?) > 0"
+        " ORDER BY g.id"
+    )
+    return [
+        digest.hex() for (digest,) in rows(db, sql, (int(reserved), text.encode("utf-8", "surrogatepass")))
+    ]
+
+
+def blobs(db: apsw.Connection, type_: str) -> list[tuple[str, bytes]]:
+    """Address and bytes of every grain of a type, wherever it is filed, live or not."""
+    sql = "SELECT hash, body FROM grain INDEXED BY g_type WHERE type = ?"
+    return [(digest.hex(), body) for digest, body in rows(db, sql, (TYPES[type_],))]
+
+
+def forgotten(db: apsw.Connection, prefix: str) -> list[str]:
+    """At most 20 addresses that were forgotten here and start with ``prefix``, sorted."""
+    low = prefix.lower()
+    if not low or len(low) > 64 or not is_address(low.ljust(64, "0")):
+        return []
+    span = bytes.fromhex(low.ljust(64, "0")), bytes.fromhex(low.ljust(64, "f"))
+    sql = f"SELECT hash FROM tombstone WHERE hash BETWEEN ? AND ? ORDER BY hash LIMIT {_SHOWN}"
+    return [digest.hex() for (digest,) in rows(db, sql, span)]
