@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store as a substrate: the only bridge between the engine and the file.
 
-It is the one caller of ``store.act(governed=True)``, so it is the only way into the reserved namespaces (D7).
+The engine writes through it with ``store.act(governed=True)``, which opens the reserved namespaces (D7). Only
+the facade does so besides: for the audit of an erasure, the lease of a run and a rebuild.
 Views that the store answers with SQL stand here under the names that `engine.views` looks for.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from deja_tui.engine.ledger import queue_order, replay
 from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
 from deja_tui.store import codec, grains
 from deja_tui.store.grains import StoredGrain
@@ -111,18 +113,32 @@ class StoreSubstrate:
         return self._store.audits_of(recommendation)
 
     def ledger_list(self, statuses: Sequence[str] | None) -> list[LedgerRow]:
+        if not self._store.ledger_covers():
+            found = [row for row in replay(self) if row.replaced_by is None]
+            return sorted((r for r in found if statuses is None or r.status in statuses), key=queue_order)
         return [LedgerRow(*row) for row in self._store.ledger_list(statuses)]
 
     def ledger_get(self, address: str) -> LedgerRow | None:
         row = self._store.ledger_get(address)
-        return LedgerRow(*row) if row else None
+        if row:
+            return LedgerRow(*row)
+        if self._store.ledger_covers():
+            return None
+        return next((found for found in replay(self) if found.address == address), None)
 
     def ledger_by_identity(self, identities: Sequence[str]) -> Mapping[str, list[LedgerRow]]:
         found: dict[str, list[LedgerRow]] = {}
-        for values in self._store.ledger_by_identity(identities):
-            row = LedgerRow(*values)
+        for row in self._rows_of(identities):
             found.setdefault(row.identity, []).append(row)
         return found
+
+    def _rows_of(self, identities: Sequence[str]) -> list[LedgerRow]:
+        """From the table, or, when rows were taken out of it, from the grains (D1)."""
+        if self._store.ledger_covers():
+            return [LedgerRow(*row) for row in self._store.ledger_by_identity(identities)]
+        wanted = set(identities)
+        rows = [row for row in replay(self) if row.identity in wanted and row.replaced_by is None]
+        return sorted(rows, key=lambda row: (row.decided_seq, row.address))
 
     def ledger_put(self, row: LedgerRow) -> None:
         with self._store.act(governed=True) as act:

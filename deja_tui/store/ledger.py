@@ -126,6 +126,13 @@ def clear(db: apsw.Connection) -> None:
         db.execute("DELETE FROM ledger")
 
 
+def covers(db: apsw.Connection, type_byte: int, space: int | None) -> bool:
+    """Whether there are as many rows as recommendation grains in the loop's namespace: none was taken out."""
+    grains = scalar(db, "SELECT count(*) FROM grain WHERE type = ? AND ns = ?", (type_byte, space)) or 0
+    kept = (scalar(db, "SELECT count(*) FROM ledger") or 0) if exists(db) else 0
+    return int(kept) == int(grains)
+
+
 def get(db: apsw.Connection, address: str) -> LedgerRow | None:
     """The row of one recommendation, replaced ones included."""
     found = _select(db, "WHERE address = ?", (bytes.fromhex(address),))

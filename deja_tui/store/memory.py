@@ -47,6 +47,7 @@ from deja_tui.store import (
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import Fork, Provenance
+from deja_tui.store.codec import TYPES
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
 from deja_tui.store.faults import coded, coded_iterator, storage_error
 from deja_tui.store.filters import Candidates, Selection
@@ -56,7 +57,7 @@ from deja_tui.store.ledger import LedgerEntry, LedgerRow
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.search import TailReader
 from deja_tui.store.stats import Counts
-from deja_tui.store.terms import Terms, space_filter
+from deja_tui.store.terms import Terms, find_space, space_filter
 from deja_tui.store.views import FailureCluster, Position
 from deja_tui.store.write import Act, Transaction, refuse_reserved
 
@@ -405,6 +406,11 @@ class Store:
         return forgotten.holding(self._db(), read.asked(text), reserved=reserved)
 
     @coded
+    def blobs(self, type: str) -> list[tuple[str, bytes]]:
+        """Address and bytes of every grain of a type, reserved namespaces included, live or not."""
+        return forgotten.blobs(self._db(), type)
+
+    @coded
     def forgotten(self, prefix: str) -> list[str]:
         """At most 20 addresses that start with ``prefix`` and were forgotten here."""
         return forgotten.forgotten(self._db(), prefix)
@@ -511,6 +517,12 @@ class Store:
         return views.audits_of(self._db(), recommendation)
 
     # --- the governance table ---
+
+    @coded
+    def ledger_covers(self) -> bool:
+        """Whether the governance table has a row for every recommendation here; if not, nothing in it is complete."""
+        db = self._db()
+        return ledgers.covers(db, TYPES["recommendation"], find_space(db, views.LOOP_NAMESPACE))
 
     @coded
     def ledger_get(self, address: str) -> LedgerRow | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import apsw
 
-from deja_tui.store import schema
+from deja_tui.store import oplog, schema
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.keys import is_address, link_key
+from deja_tui.store.keys import is_address
 from deja_tui.store.read import asked
 from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
 from deja_tui.store.sql import listed, rows
@@ -180,16 +181,30 @@ def fact_matches(db: apsw.Connection, namespace: str, subject: str, relation: st
 
 
 def audits_of(db: apsw.Connection, recommendation: str) -> list[StoredGrain]:
-    """Observations in the loop's namespace whose first parent is ``recommendation``, in arrival order."""
+    """Observations in the loop's namespace whose first parent is ``recommendation``, in arrival order.
+
+    A decision rests on this, so it reads bytes and op-log, not the link index or the cached origin (D1, D6): an edited
+    derived row neither hides an entry nor makes an imported one ours.
+    """
     space = find_space(db, LOOP_NAMESPACE)
     if space is None or not is_address(recommendation):
         return []
     sql = (
-        f"SELECT {COLUMNS} FROM link l CROSS JOIN grain g ON g.id = l.child"
-        " WHERE l.p = ? AND g.ns = ? AND g.type = 6 ORDER BY l.child"
+        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_type"
+        " WHERE g.type = 6 AND g.ns = ? AND instr(g.body, ?) > 0 ORDER BY g.id"
     )
-    found = _grains(rows(db, sql, (link_key(recommendation), space)))
-    return [grain for grain in found if grain.parents()[:1] == (recommendation,)]
+    found = _grains(rows(db, sql, (space, recommendation.encode())))
+    audits = [grain for grain in found if grain.parents()[:1] == (recommendation,)]
+    arrived = _origins(db, [grain.seq for grain in audits])
+    return [replace(grain, imported=arrived.get(grain.seq, grain.imported)) for grain in audits]
+
+
+def _origins(db: apsw.Connection, gids: Sequence[int]) -> dict[int, bool]:
+    """Whether each grain came from another copy, as the op-log has it. An add's ``seq`` is never below its grain's id."""
+    if not gids:
+        return {}
+    sql = "SELECT gid, origin FROM op WHERE seq >= ? AND kind = ? AND gid IN (SELECT value FROM json_each(?))"
+    return {gid: bool(origin) for gid, origin in rows(db, sql, (min(gids), oplog.ADD, listed(gids)))}
 
 
 # --- helpers ----------------------------------------------------------------------------------------
