@@ -86,15 +86,20 @@ def clip(line: Line, room: int) -> Line:
             left -= size
             continue
         # The mark for what is left out needs a cell, so a span that just fits is cut too when another follows.
-        whole = span.text if size > left else span.text + ".."
-        kept = clip_text(whole, left)
-        if left > 2 and kept.count("«") > kept.count("»"):
-            # A fence that is cut is closed again, or what follows would seem to be inside it.
-            kept = clip_text(whole, left - 1) + "»"
-            kept = kept.removesuffix("«…»") + "…" if kept.endswith("«…»") else kept
-        out.append(Span(kept, span.meaning))
+        out.append(Span(_clip_fenced(span.text if size > left else span.text + "..", left), span.meaning))
         break
     return tuple(out)
+
+
+def _clip_fenced(text: str, room: int) -> str:
+    """Cut text; a fence that is cut is closed again, or what follows would seem to be inside it."""
+    kept = clip_text(text, room)
+    if kept.count("«") <= kept.count("»"):
+        return kept
+    kept = clip_text(text, room - 1)
+    if kept.endswith("«…"):
+        return kept.removesuffix("«…") + "…"
+    return kept + "»" if kept.count("«") > kept.count("»") else kept
 
 
 def pad(line: Line, room: int) -> Line:

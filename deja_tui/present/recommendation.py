@@ -189,29 +189,36 @@ def digits_of(detail: Detail) -> int:
 def identity(detail: Detail, room: int, *, status: bool = True) -> Line:
     """``H a41f09c2  loop.tool_failure/1  entity:lessons/x  PENDING``.
 
-    When room is short the target is cut, then left out, then the analyzer is cut; status and warnings never are.
+    When room is short the target is cut, then left out, then the analyzer, then the status; warnings come last.
     """
     recommendation = detail.recommendation
     before = line(
         severity(recommendation.severity),
         " ",
         Span(short(recommendation.address, digits_of(detail)), "address"),
-        "  ",
     )
-    after = line(
-        Span(f"  {status_word(detail.status).upper()}", "strong") if status else "",
+    warnings = line(
         Span("  IMPORTED", "warning") if detail.foreign else "",
         Span(f"  {CANNOT_BE_UNDONE}", "error") if recommendation.destructive else "",
     )
-    left = room - width(before) - width(after)
-    named_by = line(Span(clean(recommendation.analyzer, limit=80), "strong"))
-    if width(named_by) > left:
-        named_by = line(Span(clip_text(analyzer_name(recommendation.analyzer), left), "strong"))
-    left -= width(named_by) + 2
-    target = (
-        line("  ", clip_text(target_text(recommendation.target_ref), left)) if left >= _TARGET_LEAST else ()
+    after = line(Span(f"  {status_word(detail.status).upper()}", "strong") if status else "", warnings)
+    if width(before) + width(after) > room:
+        after = warnings
+    left = room - width(before) - width(after) - 2
+    whole, brief = clean(recommendation.analyzer, limit=80), analyzer_name(recommendation.analyzer)
+    analyzer = whole if cells(whole) <= left else clip_text(brief, left)
+    left -= cells(analyzer) + 2
+    return clip(
+        line(
+            before,
+            line("  ", Span(analyzer, "strong")) if analyzer else (),
+            line("  ", clip_text(target_text(recommendation.target_ref), left))
+            if left >= _TARGET_LEAST
+            else (),
+            after,
+        ),
+        room,
     )
-    return clip(line(before, named_by, target, after), room)
 
 
 def about(detail: Detail, now_ms: int) -> Line:

@@ -225,6 +225,7 @@ class DejaScreen(Screen[None]):
 
     def do_theme(self) -> None:
         self.console_app.next_theme()
+        self.draw()
         self.say(f"theme {self.console_app.theme_name}")
 
     def do_repaint(self) -> None:

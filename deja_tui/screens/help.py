@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from deja_tui.console.actions import ACTIONS, Action
 from deja_tui.console.keymap import Keymap
-from deja_tui.present.line import Line, Span, heading, line, wrap
+from deja_tui.present.line import Line, Span, heading, line, plain, wrap
 from deja_tui.screens.base import ReadingScreen
 from deja_tui.widgets.pager import Pager
 
@@ -54,7 +54,9 @@ class HelpScreen(ReadingScreen):
         self.set_title(line(Span("deja ", "dim"), Span("Help", "strong"), f"  keys of {NAMES[self.about]}"))
         self.set_hints()
         room = self.app.size.width
-        self.pager.show(self.lines_for(room), top=self.pager.top)
+        lines = self.lines_for(room)
+        rules = {str(place): place for place, drawn in enumerate(lines) if plain(drawn).startswith("-- ")}
+        self.pager.show(lines, rules, top=self.pager.top)
 
     def lines_for(self, room: int) -> list[Line]:
         keymap = self.console_app.keymap

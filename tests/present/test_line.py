@@ -28,6 +28,8 @@ def test_a_fence_that_is_cut_is_closed_again() -> None:
     assert plain(clip(found, 16)) == "it said «one t…»"
     assert plain(clip(found, 9)) == "it said …"
     assert plain(clip(found, 11)) == "it said …"
+    assert plain(clip(line("way: «rate limited»"), 7)) == "way: …"
+    assert plain(clip(line("way: «rate limited»"), 9)) == "way: «r…»"
     assert plain(clip(found, 12)) == "it said «o…»"
     assert plain(clip(found, 23)) == "it said «one two thre…»"
     assert plain(clip(found, 24)) == "it said «one two three»…"

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from deja_tui.engine.objects import Chain, Receipt, RunOutcome, SkippedAnalyzer
-from deja_tui.present import plain
+from deja_tui.present import plain, recommendation
+from deja_tui.present.line import plain as line_text
 from deja_tui.text import cells
 from tests.present import build
 from tests.present.hostile import HOSTILE, harmless
@@ -43,6 +44,23 @@ def test_an_origin_has_its_letter() -> None:
     origins = ("builtin", "command", "submitted", "model")
     shown = [plain.queue_lines([replace(row, origin=origin)], NOW, 100)[1][11] for origin in origins]
     assert shown == [" ", "C", "A", "~"]
+
+
+@pytest.mark.parametrize(
+    "room,shown",
+    [
+        (90, "M fa64ea1e  loop.staleness/1  grain:bcef11b6  PENDING  FORGET: CANNOT BE UNDONE"),
+        (74, "M fa64ea1e  loop.staleness/1  grain:bc…  PENDING  FORGET: CANNOT BE UNDONE"),
+        (63, "M fa64ea1e  loop.staleness/1  PENDING  FORGET: CANNOT BE UNDONE"),
+        (58, "M fa64ea1e  staleness/1  PENDING  FORGET: CANNOT BE UNDONE"),
+        (50, "M fa64ea1e  st…  PENDING  FORGET: CANNOT BE UNDONE"),
+        (40, "M fa64ea1e  s…  FORGET: CANNOT BE UNDONE"),
+        (36, "M fa64ea1e  FORGET: CANNOT BE UNDONE"),
+    ],
+)
+def test_an_identity_gives_up_its_parts_in_order(room, shown) -> None:
+    """Target, analyzer, status; what cannot be undone is said to the last."""
+    assert line_text(recommendation.identity(build.expired_fact(), room)) == shown
 
 
 def test_an_empty_queue_says_so() -> None:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, and the keys that work everywhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from deja_tui.console.actions import ACTIONS
+from deja_tui.screens.help import HelpScreen
+from tests.screens.user import console, reader
+
+
+@pytest.mark.parametrize(
+    "keys,about",
+    [((), "Queue"), (("enter",), "Detail"), (("w",), "Walker"), (("w", "s", "s", "s"), "End of a walk")],
+)
+async def test_help_lists_exactly_the_keys_of_the_state_it_was_opened_from(
+    keys: tuple[str, ...], about: str
+) -> None:
+    """Live from the table: every action that exists there, none that does not."""
+    async with console() as user:
+        await user.press(*keys)
+        scope = user.screen.scope
+        await user.press("?")
+        assert f"keys of {about}" in user.title
+        text = "\n".join("".join(span.text for span in line) for line in user.screen.pager.lines)
+        for action in ACTIONS:
+            here = scope in action.scopes
+            if here:
+                assert action.title.split(",")[0] in text, action.id
+        assert ("walk through the pending" in text) is (scope == "queue")
+
+
+@pytest.mark.parametrize("key", ["h", "escape", "left", "q"])
+async def test_help_is_left_with_the_keys_that_go_back(key: str) -> None:
+    """To the screen it was opened from."""
+    async with console() as user:
+        before = user.screen
+        await user.press("?")
+        assert isinstance(user.screen, HelpScreen)
+        await user.press(key)
+        assert user.screen is before
+
+
+@pytest.mark.parametrize("down,up", [("j", "k"), ("ctrl+d", "ctrl+u"), ("G", "g"), ("]", "[")])
+async def test_help_scrolls(down: str, up: str) -> None:
+    """It is a page like any other."""
+    async with console() as user:
+        await user.press("?", down)
+        assert user.screen.pager.top > 0
+        await user.press(up)
+        assert user.screen.pager.top == 0
+
+
+async def test_help_names_what_is_off_and_why() -> None:
+    """A read-only console tells it beside the key."""
+    async with console(rights=reader(), size=(120, 40)) as user:
+        await user.press("?")
+        assert any("approve, asks BECAUSE (off: this console is READ-ONLY" in row for row in user.rows)
+
+
+async def test_help_tells_what_this_console_is() -> None:
+    """Tier, window, theme, mouse, the file for keys."""
+    async with console() as user:
+        await user.press("?", "G")
+        assert " tier               APPLY, acting as user:local" in user.rows
+        assert " theme              dark, 24-bit colours" in user.rows
+        await user.press("T", "T", "G")
+        assert " theme              mono, terminal colours" in user.rows
+
+
+@pytest.mark.parametrize("keys", [(), ("enter",), ("w",), ("w", "a"), ("?",)])
+async def test_repaint_and_suspend_change_nothing_on_the_screen(keys: tuple[str, ...]) -> None:
+    """Where a terminal cannot suspend, ctrl+z does nothing; an unknown key neither."""
+    async with console() as user:
+        await user.press(*keys)
+        before = user.rows
+        await user.press("ctrl+l", "ctrl+z", "f7", "tab", "ctrl+q", "ctrl+p")
+        assert user.rows == before
+        assert user.app.return_code is None
