@@ -65,7 +65,7 @@ def recall(
 
     Example: deja recall acme
     """
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True, telemetry="aggregate") as memory:
         found = memory.recall(subject, relation, type=type_, k=k)
     _grains(found, as_json)
 
@@ -80,7 +80,7 @@ def search(text: str, k: int, db: Path | None, namespace: str, actor: str, as_js
 
     Example: deja search 'rate limited'
     """
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+    with open_memory(db, namespace=namespace, actor=actor, read_only=True, telemetry="aggregate") as memory:
         found = memory.search(text, k=k)
     _grains(found, as_json)
 

@@ -73,15 +73,26 @@ def open_memory(
     actor: str = "user:local",
     create: bool = False,
     read_only: bool = False,
+    telemetry: str = "off",
 ) -> Any:
-    """A `Memory`. A missing file is made only by verbs that write first things (``create``)."""
+    """A `Memory`. A missing file is made only by verbs that write first things (``create``).
+
+    ``telemetry``: verbs that recall for people count, as ``aggregate`` (D37).
+    """
     from deja_tui.facade import Memory
 
     path = db or default_path()
     if create and db is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return Memory.open(path, namespace=namespace, actor=actor, create=create, read_only=read_only)
+        return Memory.open(
+            path,
+            namespace=namespace,
+            actor=actor,
+            create=create,
+            read_only=read_only,
+            telemetry=telemetry,
+        )
     except DejaError as fault:
         if fault.code == "STO-E003":
             raise DejaError(
