@@ -11,7 +11,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -524,33 +523,41 @@ class Loop:
         )
         now = self._memory.clock() if now_ms is None else now_ms
         self._memory.telemetry.flush()
-        if dry_run:
+        gated = pipeline.gate(self._substrate, options, now)
+        if dry_run or gated.outcome == "skipped":
             return pipeline.run(self._substrate, options, now)
+        owner = f"{os.getpid()}:{secrets.token_hex(8)}"
         try:
-            with self._lease():
+            self._take_lease(owner)
+            try:
                 return pipeline.run(self._substrate, options, now)
+            finally:
+                self._give_lease_back(owner)
         except DejaError as fault:
             if fault.code not in ("STO-E004", "LOP-E035"):
                 raise
-            return RunOutcome("skipped", "lock_held", 0, 0)
+            return RunOutcome("skipped", "lock_held", gated.new_grains, gated.new_error_events)
 
-    @contextmanager
-    def _lease(self) -> Iterator[None]:
-        """One run at a time on a file (D34). A lease of a run that died runs out after two minutes."""
-        store, owner = self._memory.store, f"{os.getpid()}:{secrets.token_hex(8)}"
+    def _take_lease(self, owner: str) -> None:
+        """One run at a time on a file (D34). The lease of a run that died runs out after two minutes."""
         wall = time.time_ns() // 1_000_000
-        with store.act(governed=True) as act:
-            held = store.setting(_LEASE)
-            if held and wall < int(held["until"]):
+        with self._memory.store.act(governed=True) as act:
+            held = self._memory.store.setting(_LEASE)
+            # one that ends later than a lease can was dated by a wrong clock
+            if held and wall < int(held["until"]) <= wall + _LEASE_MS:
                 raise LoopError("LOP-E035", "another run is under way")
             act.set_setting(_LEASE, {"owner": owner, "until": wall + _LEASE_MS})
+
+    def _give_lease_back(self, owner: str) -> None:
         try:
-            yield
-        finally:
-            with store.act(governed=True) as act:
-                held = store.setting(_LEASE)
+            with self._memory.store.act(governed=True) as act:
+                held = self._memory.store.setting(_LEASE)
                 if held and held["owner"] == owner:
                     act.set_setting(_LEASE, None)
+        except DejaError as fault:
+            # what the run stored is stored; a lease that could not be given back runs out by itself
+            if fault.code != "STO-E004":
+                raise
 
     def queue(self, status: str | None = "pending") -> list[QueueRow]:
         """Rows in queue order. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""

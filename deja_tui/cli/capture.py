@@ -36,6 +36,7 @@ def import_(
     Example: deja import claude-code ~/.claude/projects --loop
     """
     from deja_tui.capture.importers.claude_code import import_claude_code
+    from deja_tui.present.activation import quiet_lines
     from deja_tui.present.imported import import_lines
     from deja_tui.present.plain import run_lines
 
@@ -47,7 +48,7 @@ def import_(
         return
     output.lines(import_lines(report, output.width()))
     if outcome is not None:
-        output.lines(["", *run_lines(outcome, output.width())])
+        output.lines(["", *run_lines(outcome, output.width()), *quiet_lines(outcome, output.width())])
     elif not dry_run and report["added"]:
         output.lines(["next: deja loop run" + (f" --db {db}" if db else "")])
 

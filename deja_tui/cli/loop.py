@@ -78,6 +78,7 @@ def run(
 
     Example: deja loop run --min-new 20 --min-new-errors 3
     """
+    from deja_tui.present.activation import quiet_lines
     from deja_tui.present.plain import run_lines
 
     with open_memory(db, namespace=namespace, actor=actor) as memory:
@@ -91,6 +92,7 @@ def run(
         output.as_json(output.outcome(found))
     else:
         output.lines(run_lines(found, output.width()))
+        output.lines(quiet_lines(found, output.width()))
 
 
 @click.command("list")

@@ -181,6 +181,17 @@ class SkippedAnalyzer:
 
 
 @dataclass(frozen=True, slots=True)
+class Activation:
+    """Why an analyzer did or did not fire."""
+
+    state: str  # active | quiet | below_threshold | missing | disabled | failed
+    have: int = 0
+    need: int = 0
+    unit: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """What a run did. ``dropped`` counts the drafts that were not stored, by reason."""
 
@@ -199,14 +210,4 @@ class RunOutcome:
     analyzers_skipped: tuple[SkippedAnalyzer, ...] = ()
     recommendations: tuple[str, ...] = ()  # addresses stored or refreshed by this run
     drafts: tuple[str, ...] = ()  # a dry run: the summaries that would have been proposed
-
-
-@dataclass(frozen=True, slots=True)
-class Activation:
-    """Why an analyzer did or did not fire."""
-
-    state: str  # active | quiet | below_threshold | missing | disabled | failed
-    have: int = 0
-    need: int = 0
-    unit: str = ""
-    hint: str = ""
+    quiet: Mapping[str, Activation] = field(default_factory=dict)  # why nothing was found, by analyzer

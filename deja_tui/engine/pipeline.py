@@ -27,7 +27,7 @@ from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import identity
 from deja_tui.engine.ledger import cooling_until
-from deja_tui.engine.objects import SEVERITIES, Recommendation, RunOutcome, SkippedAnalyzer
+from deja_tui.engine.objects import SEVERITIES, Activation, Recommendation, RunOutcome, SkippedAnalyzer
 from deja_tui.engine.operations import Operation, to_plain
 from deja_tui.engine.reader import Reader
 from deja_tui.engine.substrate import LedgerRow, Position, Substrate
@@ -83,6 +83,7 @@ class _Analysis:
     findings: list[_Finding]
     ran: list[str]
     skipped: list[SkippedAnalyzer]
+    probes: dict[str, Activation]
 
     def skip(self, analyzer: str, reason: str) -> None:
         self.skipped.append(SkippedAnalyzer(analyzer, reason))
@@ -93,22 +94,16 @@ def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     analyzers = (*ANALYZERS, *options.analyzers)
     _check_only(options.only, analyzers)
     here = views.position(substrate)
-    last = views.setting(substrate, LAST_RUN) or {}
-    # a substrate that counts what is there, not what arrived, counts less after something was forgotten
-    new_grains = max(0, here.grains - int(last.get("grains", 0)))
-    new_errors = max(0, here.errors - int(last.get("errors", 0)))
-    skip = _gate(options, new_grains, new_errors, last.get("at"), now_ms)
-    if skip:
-        return RunOutcome("skipped", skip, new_grains, new_errors)
+    gated = gate(substrate, options, now_ms)
+    if gated.outcome == "skipped":
+        return gated
     analysis = _analyze(substrate, analyzers, options, now_ms)
-    base = RunOutcome(
-        "ran",
-        None,
-        new_grains,
-        new_errors,
+    base = replace(
+        gated,
         proposed=len(analysis.findings),
         analyzers_run=tuple(analysis.ran),
         analyzers_skipped=tuple(analysis.skipped),
+        quiet={} if analysis.findings else analysis.probes,
     )
     if options.dry_run:
         lines = tuple(render(f.draft.template_id, f.draft.args) for f in analysis.findings)
@@ -118,6 +113,17 @@ def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
 
 
 # --- gates -------------------------------------------------------------------------------------------
+
+
+def gate(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
+    """Whether a run would go ahead, and what is new since the last one. Reads two counters and writes nothing."""
+    here = views.position(substrate)
+    last = views.setting(substrate, LAST_RUN) or {}
+    # a substrate that counts what is there, not what arrived, counts less after something was forgotten
+    new_grains = max(0, here.grains - int(last.get("grains", 0)))
+    new_errors = max(0, here.errors - int(last.get("errors", 0)))
+    skip = _gate(options, new_grains, new_errors, last.get("at"), now_ms)
+    return RunOutcome("skipped" if skip else "ran", skip, new_grains, new_errors)
 
 
 def _gate(
@@ -155,7 +161,7 @@ def _analyze(
 ) -> _Analysis:
     reader = Reader(substrate)
     covered = _covered(substrate)
-    result = _Analysis([], [], [])
+    result = _Analysis([], [], [], {})
     for analyzer in analyzers:
         manifest = analyzer.manifest
         config = options.config.get(manifest.id, AnalyzerConfig())
@@ -170,6 +176,8 @@ def _analyze(
             spaces = views.user_namespaces(config.namespaces or options.namespaces)
             context = Context(reader, params, now_ms, spaces, manifest.family, covered)
             drafts = list(analyzer.analyze(context))
+            if not drafts:
+                result.probes[manifest.id] = analyzer.probe(context)
         except DejaError as fault:
             result.skip(manifest.id, str(fault))
             continue

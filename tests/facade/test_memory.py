@@ -189,9 +189,11 @@ def test_a_second_run_while_one_is_under_way_is_a_clean_skip(
     memory: Memory, tmp_path: Path, clock: Clock
 ) -> None:
     """The lease makes it `lock_held`; it ends with the run."""
-    with memory.loop._lease(), Memory.open(tmp_path / "a.deja", clock=clock) as other:
+    memory.loop._take_lease("somebody else")
+    with Memory.open(tmp_path / "a.deja", clock=clock) as other:
         skipped = other.loop.run()
         assert (skipped.outcome, skipped.skip_reason) == ("skipped", "lock_held")
+    memory.loop._give_lease_back("somebody else")
     assert memory.loop.run().outcome == "ran"
 
 
@@ -269,3 +271,39 @@ def test_an_unknown_telemetry_mode_is_refused(tmp_path: Path) -> None:
 def test_a_new_file_is_private(memory: Memory, tmp_path: Path) -> None:
     """0600 (D36)."""
     assert os.stat(tmp_path / "a.deja").st_mode & 0o777 == 0o600
+
+
+def test_a_gated_skip_writes_nothing(memory: Memory) -> None:
+    """It reads two counters; the op-log and every other byte stay (spec: a skip changes nothing)."""
+    memory.loop.run()
+    before = memory.loop.change_token()
+    assert memory.loop.run(min_new=5).skip_reason == "min_new_not_met"
+    assert memory.loop.change_token() == before
+
+
+def test_a_lease_that_cannot_be_given_back_does_not_hide_what_was_stored(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The outcome is the run's; a lease dated by a wrong clock stops nobody."""
+    for number in range(3):
+        memory.record_tool_call("curl", "timeout", True, call_id=str(number))
+    real = memory.loop._take_lease
+
+    def take(owner: str) -> None:
+        real(owner)
+        monkeypatch.setattr(memory.loop, "_give_lease_back", lambda owner: None)
+
+    monkeypatch.setattr(memory.loop, "_take_lease", take)
+    assert memory.loop.run().stored == 1
+    assert memory.loop.run().skip_reason == "lock_held"
+    with memory.store.act(governed=True) as act:
+        act.set_setting("loop.lease", {"owner": "x", "until": NOW * 1000})
+    assert memory.loop.run().outcome == "ran"
+
+
+def test_a_run_that_finds_nothing_says_why(memory: Memory) -> None:
+    """Each analyzer that ran tells what it has and what it needs."""
+    memory.record_tool_call("curl", "timeout", True, call_id="1")
+    quiet = memory.loop.run().quiet
+    assert (quiet["loop.tool_failure/1"].state, quiet["loop.tool_failure/1"].have) == ("below_threshold", 1)
+    assert quiet["loop.duplicate_sweep/1"].state == "quiet"
