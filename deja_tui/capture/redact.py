@@ -10,6 +10,8 @@ Numbered rules, cited by tests:
   versions stay. Neither are placeholders (``$TOKEN``, ``<key>``, ``****``) and code (``token = get_token()``).
 * RED-4  The work is linear in the length of the text; text without a hint of a secret costs a few substring searches.
 * RED-5  Redacting what was redacted changes nothing.
+* RED-6  Terminal codes hide nothing: what is judged is the text without them, also where they are written as escapes
+  (``\\u001b[31m``). Codes around a secret stay, codes inside it go with it.
 
 It is a net with wide meshes: it catches what is plainly a secret, and makes no promise about the rest.
 """
@@ -19,8 +21,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 MARK: Final = "[redacted:"
@@ -28,8 +30,9 @@ _MARK_MAX: Final = 40
 DEPTH_LIMIT: Final = 200
 TOO_DEEP: Final = "[redacted:nested-too-deeply]"
 
-# A token starts where no word does; a backslash escape inside quoted JSON text ends in a letter, yet ends a word.
-_START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\r)|(?<=\\t))"
+# A token starts where no word does. Escapes end in a letter or digit, yet end a word: those of quoted JSON text and of
+# URLs. A line that a diff takes out starts with a hyphen.
+_START: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,8 @@ class _Shape:
     pattern: re.Pattern[str]
 
 
-def _shape(kind: str, needles: str, body: str) -> _Shape:
-    return _Shape(kind, tuple(needles.split()), re.compile(_START + body))
+def _shape(kind: str, needles: str, body: str, start: str = _START) -> _Shape:
+    return _Shape(kind, tuple(needles.split()), re.compile(start + body))
 
 
 _SHAPES: Final = (
@@ -71,7 +74,7 @@ _SHAPES: Final = (
     _shape("shopify-token", "shpat_ shpss_ shpca_", r"shp(?:at|ss|ca)_[0-9a-fA-F]{30,}"),
     _shape("docker-token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}"),
     _shape("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}"),
-    _shape("telegram-token", ":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}"),
+    _shape("telegram-token", ":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", rf"(?:{_START}|(?<=bot))"),
 )
 
 _KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
@@ -84,6 +87,28 @@ _URL: Final = re.compile(r"(?<=://)([^\s/:@\"'<>\\]{0,128}):([^\s/\"'<>\\]{1,256
 _SCHEME: Final = re.compile(
     r"(?<![a-z0-9])(?:bearer|basic|(?<=authorization: )token)\s{1,3}(?P<value>[a-z0-9._~+/-]{16,}+={0,2})"
 )
+
+# --- terminal codes ---------------------------------------------------------------------------------
+
+_ESCAPE: Final = r"(?:\x1b|\\{1,8}(?:u001[bB]|x1[bB]))"
+# A mark behind a cut-off code is no part of it (RED-5).
+_FINAL: Final = r"[0-?]*+[ -/]*+(?!\[redacted:)(?:(?P<paint>[mK])|[@-~])"
+_CODE: Final = re.compile(
+    rf"(?:(?:{_ESCAPE}|\\{{1,8}}(?:033|e))(?!\[redacted:)\[|\x9b){_FINAL}"
+    rf"|{_ESCAPE}\][0-9]{{0,4}};?|{_ESCAPE}[PX^_\\]|\x07|\\{{1,8}}u0007"
+    rf"|(?P<plain>{_ESCAPE}(?:[()][0-9AB]|[78=>])?)"
+)
+_CODE_NEEDLES: Final = ("\x1b", "\x9b", "\x07", "\\u00", "\\x1", "\\033[", "\\e[")
+_WORD_END: Final = re.compile(r"[A-Za-z0-9_]\Z")
+_WORD: Final = re.compile(r"[A-Za-z0-9_]")
+_SHAPE_STARTS: Final = re.compile(
+    "|".join(
+        ["[0-9]{8,10}:AA"]
+        + [re.escape(needle) for shape in _SHAPES for needle in shape.needles if needle[0].isalpha()]
+    )
+)
+_SHAPE_ENDS: Final = re.compile(r"(?:A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})\Z")
+_SHAPE_MAX: Final = 39
 
 # --- values given to names --------------------------------------------------------------------------
 
@@ -159,32 +184,120 @@ def redact_text(text: str, found: Counter[str]) -> str:
     """``text`` without obvious secrets; what was taken out is added to ``found``."""
     if len(text) < _LEAST:
         return text
-    lowered = _lower(text)
+    judged = _judged(text, found)
+    lowered = _lower(judged.text)
     if len(text) < _SHORT and _HINT.search(lowered) is None:
         return text
-    kept = _shaped(text, found)
-    lowered = lowered if kept is text else _lower(kept)
+    if _shaped(judged):
+        lowered = _lower(judged.text)
     if any(needle in lowered for needle in _SCHEME_NEEDLES):
-        kept = _splice(kept, _schemes(lowered), found)
-        lowered = _lower(kept)
+        judged.cut(_schemes(lowered))
+        lowered = _lower(judged.text)
     if any(needle in lowered for needle in _NAME_NEEDLES):
-        kept = _splice(kept, _named(kept, lowered), found)
-    if any(needle in kept for needle in _WEAK_NEEDLES):
-        kept = _splice(kept, _weak(kept), found)
-    return kept
+        judged.cut(_named(judged.text, lowered))
+    if any(needle in judged.text for needle in _WEAK_NEEDLES):
+        judged.cut(_weak(judged.text))
+    return judged.whole() if judged.changed else text
 
 
-def _shaped(text: str, found: Counter[str]) -> str:
-    if "-----BEGIN" in text:
-        text = _private_keys(text, found)
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """A terminal code that was taken out: where it stood, and how many characters stand for it there (0 or 1)."""
+
+    at: int
+    code: str
+    width: int
+
+
+@dataclass(slots=True)
+class _Judged:
+    """A text without its terminal codes, what they were, and the secrets taken out so far."""
+
+    text: str
+    found: Counter[str]
+    codes: list[_Code] = field(default_factory=list)
+    changed: bool = False
+
+    def cut(self, spans: Iterable[tuple[int, int, str]]) -> bool:
+        """Put marks in place of ``spans`` (start, end, kind; rising, apart). Whether there were any."""
+        out: list[str] = []
+        cuts: list[tuple[int, int, int]] = []
+        at = 0
+        for start, end, kind in spans:
+            out += (self.text[at:start], _mark(kind))
+            cuts.append((start, end, len(out[-1])))
+            self.found[kind] += 1
+            at = end
+        if not cuts:
+            return False
+        self.text = "".join((*out, self.text[at:]))
+        self.codes = list(_moved(self.codes, cuts))
+        self.changed = True
+        return True
+
+    def whole(self) -> str:
+        """The text with its codes where they stood."""
+        out: list[str] = []
+        at = 0
+        for code in self.codes:
+            out += (self.text[at : code.at], code.code)
+            at = code.at + code.width
+        return "".join((*out, self.text[at:]))
+
+
+def _moved(codes: list[_Code], cuts: list[tuple[int, int, int]]) -> Iterator[_Code]:
+    """The codes outside of ``cuts`` (start, end, length of the mark) where they stand after these."""
+    shift, next_cut = 0, 0
+    for code in codes:
+        while next_cut < len(cuts) and cuts[next_cut][1] <= code.at:
+            start, end, length = cuts[next_cut]
+            shift += length - (end - start)
+            next_cut += 1
+        if next_cut == len(cuts) or code.at + code.width <= cuts[next_cut][0]:
+            yield _Code(code.at + shift, code.code, code.width)
+
+
+def _judged(text: str, found: Counter[str]) -> _Judged:
+    """``text`` as it is judged (RED-6): codes that only paint are left out, others leave a blank."""
+    if not any(needle in text for needle in _CODE_NEEDLES):
+        return _Judged(text, found)
+    out: list[str] = []
+    codes: list[_Code] = []
+    at = length = 0
+    before = ""
+    for match in _CODE.finditer(text):
+        piece = text[at : match.start()]
+        before = (before + piece[-_SHAPE_MAX:])[-_SHAPE_MAX:]
+        paints = match["paint"] or match["plain"]
+        stand_in = "" if paints and not _parts(before, text, match.end()) else " "
+        out += (piece, stand_in)
+        length += len(piece)
+        codes.append(_Code(length, match.group(), len(stand_in)))
+        length += len(stand_in)
+        before += stand_in
+        at = match.end()
+    return _Judged("".join((*out, text[at:])), found, codes)
+
+
+def _parts(before: str, text: str, at: int) -> bool:
+    """Whether a code between two words parts them: a secret of a known shape starts or ends there."""
+    return (
+        _WORD_END.search(before) is not None
+        and _WORD.match(text, at) is not None
+        and (_SHAPE_STARTS.match(text, at) is not None or _SHAPE_ENDS.search(before) is not None)
+    )
+
+
+def _shaped(judged: _Judged) -> bool:
+    """Take out what is known by its form. Whether there was any."""
+    if "-----BEGIN" in judged.text:
+        judged.cut(_private_keys(judged.text))
     for shape in _SHAPES:
-        for needle in shape.needles:
-            if needle in text:
-                text = _replace(shape, text, found)
-                break
-    if "://" in text and "@" in text:
-        text = _URL.sub(lambda m: _url(m, found), text)
-    return text
+        if any(needle in judged.text for needle in shape.needles):
+            judged.cut((*match.span(), shape.kind) for match in shape.pattern.finditer(judged.text))
+    if "://" in judged.text and "@" in judged.text:
+        judged.cut(_urls(judged.text))
+    return judged.changed
 
 
 def _lower(text: str) -> str:
@@ -214,9 +327,9 @@ def _entry(key: Any, item: Any, found: Counter[str], depth: int) -> Any:
     clean = _value(item, found, depth)
     if not isinstance(key, str) or not isinstance(clean, str) or len(key) > 80:
         return clean
-    name = _NAME.fullmatch(_lower(key))
+    name = _NAME.fullmatch(_lower(_bare(key)))
     if name is None or not _is_secret(
-        name["password"] or "", name["suffix"], clean, quoted=True, tight=False
+        name["password"] or "", name["suffix"], _bare(clean), quoted=True, tight=False
     ):
         return clean
     kind = _kind(name["password"] or "")
@@ -224,29 +337,22 @@ def _entry(key: Any, item: Any, found: Counter[str], depth: int) -> Any:
     return _mark(kind)
 
 
+def _bare(text: str) -> str:
+    return _judged(text, Counter()).text
+
+
 def _mark(kind: str) -> str:
     return f"{MARK}{kind}]"
 
 
-def _replace(shape: _Shape, text: str, found: Counter[str]) -> str:
-    text, count = shape.pattern.subn(_mark(shape.kind), text)
-    if count:
-        found[shape.kind] += count
-    return text
-
-
-def _private_keys(text: str, found: Counter[str]) -> str:
-    out: list[str] = []
+def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
     at, end = 0, _KEY_END.search(text)
     while begin := _KEY_BEGIN.search(text, at):
         while end and end.start() < begin.end():
             end = _KEY_END.search(text, end.end())
         near = end is not None and end.start() - begin.end() <= _KEY_MAX
-        stop = end.end() if end and near else _end_of_match(_KEY_LINES, text, begin.end())
-        out += (text[at : begin.start()], _mark("private-key"))
-        found["private-key"] += 1
-        at = stop
-    return "".join((*out, text[at:]))
+        at = end.end() if end and near else _end_of_match(_KEY_LINES, text, begin.end())
+        yield begin.start(), at, "private-key"
 
 
 def _end_of_match(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -254,12 +360,11 @@ def _end_of_match(pattern: re.Pattern[str], text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _url(match: re.Match[str], found: Counter[str]) -> str:
-    user, password = match.groups()
-    if MARK in match.group() or _PLACEHOLDER.fullmatch(password):
-        return match.group()
-    found["url-credentials"] += 1
-    return f"{user}:{_mark('url-credentials')}@"
+def _urls(text: str) -> Iterator[tuple[int, int, str]]:
+    """Passwords in URLs."""
+    for match in _URL.finditer(text):
+        if MARK not in match.group() and not _PLACEHOLDER.fullmatch(match[2]):
+            yield *match.span(2), "url-credentials"
 
 
 def _schemes(lowered: str) -> Iterator[tuple[int, int, str]]:
@@ -268,16 +373,6 @@ def _schemes(lowered: str) -> Iterator[tuple[int, int, str]]:
         value = match["value"]
         if any(c.isdigit() for c in value) or len(value) >= 40 or value.endswith("="):
             yield *match.span("value"), "bearer-token"
-
-
-def _splice(text: str, spans: Iterator[tuple[int, int, str]], found: Counter[str]) -> str:
-    out: list[str] = []
-    at = 0
-    for start, end, kind in spans:
-        out += (text[at:start], _mark(kind))
-        found[kind] += 1
-        at = end
-    return "".join((*out, text[at:])) if out else text
 
 
 def _named(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:

@@ -78,6 +78,60 @@ def test_known_shapes(kind: str, secret: str, around: str) -> None:
     assert found == {kind: 1}
 
 
+CODES = [
+    "\x1b[31m",
+    "\x1b[1;38;5;196m",
+    "\x1b[01;31m\x1b[K",
+    "\x9b1m",
+    "\x1b[2K",
+    "\x1b(B",
+    "\x1b]0;",
+    "\x07",
+]
+CODES += ["\\u001b[31m", "\\u001B[0m", "\\\\u001b[1;31m", "\\x1b[0m", "\\033[1;31m", "\\e[31m"]
+
+
+@pytest.mark.parametrize("kind, secret", SHAPES, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(SHAPES)])
+def test_known_shapes_behind_terminal_codes(kind: str, secret: str) -> None:
+    """RED-6: a code before, behind or inside a key hides nothing, written as itself or as an escape."""
+    for code in CODES:
+        for before, after in (("", ""), ("a ", " b"), ("x=", "\n"), (f"a{code}", f"{code}.")):
+            text, found = redact(f"{before}{code}{secret}{code}{after}")
+            assert (text, found) == (f"{before}{code}{MARK}{kind}]{code}{after}", {kind: 1})
+        assert redact(text) == (text, Counter())
+    for paint in ("\x1b[31m", "\x1b[m\x1b[K", "\\u001b[0m"):
+        text, found = redact(f"grep: {paint}{secret[:4]}{paint}{secret[4:]}{paint} it")
+        assert (text, found) == (f"grep: {paint}{MARK}{kind}]{paint} it", {kind: 1})
+
+
+def test_a_code_between_words_parts_them_where_a_key_is() -> None:
+    """RED-6: a word that is painted right before or behind a key does not hide it."""
+    for paint in ("\x1b[31m", "\x1b[0m\x1b[33m"):
+        for kind, secret in (
+            ("github-token", "gh" + "p_" + noise(36)),
+            ("aws-access-key", "AK" + "IA" + noise(16, UPPER)),
+        ):
+            assert redact(f"Token{paint}{secret}") == (f"Token{paint}{MARK}{kind}]", {kind: 1})
+        aws = "AK" + "IA" + noise(16, UPPER)
+        assert redact(f"{aws}{paint}Next")[0] == f"[redacted:aws-access-key]{paint}Next"
+
+
+@pytest.mark.parametrize(
+    "kind, secret", SHAPES[:-1], ids=[f"{i}-{k}" for i, (k, _) in enumerate(SHAPES[:-1])]
+)
+@pytest.mark.parametrize("before", ["-", "+", "- ", "%20", "%2F", "?t%3D", "\\u0022", "\\t"])
+def test_known_shapes_in_diffs_and_urls(kind: str, secret: str, before: str) -> None:
+    """RED-2: a line taken out by a diff and an escape of a URL or of JSON text do not hide a key."""
+    assert redact(before + secret) == (f"{before}{MARK}{kind}]", {kind: 1})
+
+
+def test_a_bot_token_in_its_address() -> None:
+    """RED-2: the word before the token in the address of a bot stays."""
+    address = "https://api.telegram.org/bot{}/getMe"
+    secret = "123456789" + ":AA" + noise(33)
+    assert redact(address.format(secret))[0] == address.format("[redacted:telegram-token]")
+
+
 def value() -> str:
     return noise(24, seed="v")
 
@@ -124,7 +178,32 @@ def test_values_given_to_names(kind: str, frame: str, secret: str) -> None:
     assert found == {kind: 1}
 
 
+@pytest.mark.parametrize("paint", ["\x1b[0m\x1b[1;33m", "\\u001b[0m", "\\033[33m"])
+def test_painted_names_and_values(paint: str) -> None:
+    """RED-6: names, signs and values are read as if they were not painted."""
+    for frame, kept in (
+        (f"password{paint}={paint}{{}}{paint}", f"password{paint}={paint}[redacted:credential]{paint}"),
+        (f"{paint}token{paint}: {paint}{{}}\n", f"{paint}token{paint}: {paint}[redacted:credential]\n"),
+        (f"pass{paint}word={{}}", f"pass{paint}word=[redacted:credential]"),
+        (f"Bearer {paint}{{}}{paint} x", f"Bearer {paint}[redacted:bearer-token]{paint} x"),
+        (f"://u{paint}:{paint}{{}}{paint}@h", f"://u{paint}:{paint}[redacted:url-credentials]{paint}@h"),
+    ):
+        assert redact(frame.format(value()))[0] == kept
+        assert redact(kept) == (kept, Counter())
+    assert redact({f"{paint}password{paint}": "hunter" + "2"})[1] == {"credential": 1}
+
+
+def test_a_key_inside_a_title_or_link_of_a_terminal() -> None:
+    """RED-6: what a code carries as text is judged as text."""
+    secret = "gh" + "p_" + noise(36)
+    for frame in ("\x1b]0;{}\x07x", "\x1b]8;;https://h/{}\x1b\\here\x1b]8;;\x1b\\"):
+        assert redact(frame.format(secret))[0] == frame.format("[redacted:github-token]")
+
+
 UNTOUCHED = [
+    "\x1b[1mtokens\x1b[0m: 42, \x1b[31mpassword\x1b[0m is \x1b[32mrequired\x1b[0m",
+    "\\u001b[31mcommit " + hashlib.sha1(b"b").hexdigest() + "\\u001b[0m",
+    "C:\\\\x1bin\\\\e[1] \\033 100%abandoned robots",
     hashlib.sha1(b"a").hexdigest(),
     "commit 9f1c2ab",
     "sha256:" + hashlib.sha256(b"a").hexdigest(),
@@ -267,6 +346,12 @@ HOSTILE = {
     "blanks": "token" + " " * 400_000 + "=",
     "schemes": "bearer " * 60_000,
     "dotted": "password=" + "a." * 200_000,
+    "codes": "\x1b[31mtoken=\x1b[0m" * 20_000,
+    "open codes": "\x1b[" * 200_000 + "token",
+    "long codes": "\x1b[" + "1;" * 200_000 + "token",
+    "backslashes": "\\" * 400_000 + "u001b[token",
+    "escaped codes": "\\u001b[1mpassword\\u001b[0m=x1234" * 12_000,
+    "painted keys": ("\x1b[1m" + "gh" + "p_" + "a1" * 18 + "\x1b[0m") * 8_000,
 }
 
 
@@ -302,6 +387,13 @@ PIECES = st.sampled_from(
         BEGIN,
         END,
         "[redacted:jwt]",
+        "\x1b[31m",
+        "\x1b[0",
+        "\x1b",
+        "\x9b",
+        "\\u001b[1m",
+        "\\e[",
+        "gh" + "p_" + noise(36),
         "İ",
         "ẞ",
         "é",
