@@ -17,6 +17,8 @@ from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self
 
 from deja_tui.adapter import StoreSubstrate, build
+from deja_tui.constructors import Constructors
+from deja_tui.copies import Copies, restore_file
 from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.faults import LoopError
@@ -26,15 +28,22 @@ from deja_tui.engine.wire import read_recommendation
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import grains
+from deja_tui.store.bundles import ImportReport, Written
+from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
+from deja_tui.store.changes import Change
+from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
+from deja_tui.store.oplog import LogEntry
+from deja_tui.store.restore import RestoreReport
+from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.telemetry import MODES, Telemetry
 from deja_tui.store.write import Act
-from deja_tui.text import compact_json
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
+_LAST_MS: Final = 253_402_300_799_999
 
 Clock = Callable[[], int]
 
@@ -47,9 +56,10 @@ def host_clock() -> int:
     pinned = os.environ.get(CLOCK_VARIABLE)
     if pinned is None:
         return time.time_ns() // 1_000_000
-    if not pinned.strip().isascii() or not pinned.strip().isdigit():
-        raise DejaError("CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds")
-    return int(pinned)
+    told = pinned.strip()
+    if not told.isascii() or not told.isdigit() or len(told) > 15 or int(told) > _LAST_MS:
+        raise DejaError("CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds before the year 10000")
+    return int(told)
 
 
 class Capturable(Protocol):
@@ -74,7 +84,7 @@ class Captured:
     forgotten: int
 
 
-class Memory:
+class Memory(Constructors):
     """One memory file.
 
     Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations.
@@ -91,6 +101,7 @@ class Memory:
         self._counting = self.telemetry.mode != "off"
         self.substrate = StoreSubstrate(store)
         self.eraser = Eraser(store, self.telemetry, who, clock)
+        self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self.loop = Loop(self)
 
     @classmethod
@@ -169,46 +180,6 @@ class Memory:
         self.telemetry.settle()
         return address
 
-    def add_fact(
-        self, subject: str, relation: str, object: str, confidence: float = 0.9, **fields: Any
-    ) -> str:
-        """Store a fact. Further keyword arguments are fields, for example ``valid_to="2027-01-01"``."""
-        namespace = fields.pop("namespace", None)
-        content = {
-            "subject": subject,
-            "relation": relation,
-            "object": object,
-            "confidence": confidence,
-            **fields,
-        }
-        return self.add("fact", content, namespace=namespace)
-
-    def record_tool_call(
-        self,
-        name: str,
-        result: Any,
-        is_error: bool = False,
-        thread: str | None = None,
-        call_id: str | None = None,
-        input: Any = None,
-        *,
-        created_at: int | str | None = None,
-    ) -> str:
-        """Store one tool call. A ``result`` that is no text is kept as JSON text; every call is its own occurrence."""
-        fields: dict[str, Any] = {
-            "tool_name": name,
-            "tool_content": result if isinstance(result, str) else compact_json(result),
-            "is_error": is_error,
-            "tool_call_id": call_id or f"auto:{secrets.token_hex(12)}",
-        }
-        if thread is not None:
-            fields["session_id"] = thread
-        if input is not None:
-            fields["input"] = input
-        if created_at is not None:
-            fields["created_at"] = created_at
-        return self.add("tool", fields)
-
     def supersede(self, address: str, fields: Mapping[str, Any], *, reason: str | None = None) -> str:
         """Replace a live grain by a new one and return its address.
 
@@ -229,6 +200,87 @@ class Memory:
             superseding = act.supersede(old.address, new).address
         self.telemetry.settle()
         return superseding
+
+    def merge(
+        self, tips: str | Sequence[str], fields: Mapping[str, Any] | None = None, *, reason: str
+    ) -> str:
+        """Close a fork: one new grain takes the place of all its tips. Returns its address.
+
+        Args:
+            tips: the address of one tip, which stands for its whole fork, or of two or more live grains.
+            fields: laid over the fields of the greatest tip; None removes a field. Context is not taken over.
+            reason: kept in the grain as ``merge_reason``.
+
+        Raises VAL-E001 (fewer than two tips, several types or namespaces), MEM-E001, MEM-E002, LOP-E011, LOP-E022.
+        """
+        return self.copies.merge(tips, fields, reason)
+
+    def retire(self, address: str, *, by: str, reason: str) -> str:
+        """Take a live grain out of recall in favour of another live one; nothing is written anew.
+
+        Returns the address of the audit grain that says who and why. Raises VAL-E001 (the same grain), VAL-E004,
+        MEM-E001, MEM-E002 (not live), LOP-E011, LOP-E022 (needs write).
+        """
+        return self.copies.retire(address, by, reason)
+
+    # --- other copies ----------------------------------------------------------------------------
+
+    def bundle(self, path: str | os.PathLike[str], *, since: int = 0) -> Written:
+        """Write the op-log above position ``since`` and its grains to a bundle (docs/format.md), whole or not at all.
+
+        The bundle is plain text for whoever has it, all namespaces included. ``last_seq`` of the answer is the next
+        ``since``. Raises STO-E008, STO-E011 (a file that is no bundle lies there), LOP-E022 (needs read).
+        """
+        return self.copies.bundle(path, since)
+
+    def import_bundle(self, path: str | os.PathLike[str]) -> ImportReport:
+        """Take a bundle in: supersessions and erasures too, so it needs admin. Importing again changes nothing.
+
+        Bytes that do not have their address, or are not canonical, are refused and listed; governance that came is
+        foreign history (D5). An import that was interrupted goes on where it was. Raises IMP-E001, IMP-E002, STO-E004,
+        STO-E005, STO-E007, LOP-E022.
+        """
+        return self.copies.import_bundle(path)
+
+    def push_segments(self, directory: str | os.PathLike[str], *, fresh: bool = False) -> Pushed:
+        """Add what is new here to this copy's folder below a shared ``directory`` (docs/sync.md).
+
+        ``fresh``: write all of it anew under another name and remove the former folder, so that what was forgotten since
+        is gone from it. Raises STO-E005, STO-E008, LOP-E022 (needs write).
+        """
+        return self.copies.push(directory, fresh=fresh)
+
+    def pull_segments(self, directory: str | os.PathLike[str]) -> tuple[Followed, ...]:
+        """Take what is new from the other copies' folders below ``directory``; as `import_bundle`, so it needs admin.
+
+        Raises STO-E004, STO-E005, STO-E007, STO-E008, LOP-E022.
+        """
+        return self.copies.pull(directory)
+
+    @staticmethod
+    def restore(
+        source: str | os.PathLike[str],
+        target: str | os.PathLike[str],
+        *,
+        until: int | str,
+        because: str,
+        actor: str = "user:local",
+        scopes: Iterable[str] | None = None,
+        clock: Clock | None = None,
+    ) -> RestoreReport:
+        """A memory as it was, as a new file; undo and status as they were. The source is not touched.
+
+        Args:
+            source: a memory, or a bundle.
+            target: a free name; never written over.
+            until: a time (ISO-8601 or epoch) or clock (HLC); what is later is left out. What was forgotten stays out.
+            because: the reason; an audit grain in the new file keeps it.
+
+        Raises STO-E011 (target taken), STO-E002, STO-E003, STO-E008, IMP-E001, FMT-E004, VAL-E002, LOP-E011, LOP-E022
+        (needs admin).
+        """
+        who = caller(actor, scopes)
+        return restore_file(source, target, until=until, because=because, who=who, clock=clock or host_clock)
 
     # --- erasing ---------------------------------------------------------------------------------
 
@@ -385,10 +437,31 @@ class Memory:
         type: str | None = None,
         namespace: str | None = None,
         k: int = 16,
+        as_of: int | str | None = None,
+        axis: str = "arrival",
     ) -> list[StoredGrain]:
-        """At most ``k`` live grains, newest first by (created_at, HLC, address) (D3); exact on NFC text."""
+        """At most ``k`` live grains, newest first by (created_at, HLC, address) (D3); exact on NFC text.
+
+        Args:
+            as_of: a time (ISO-8601 or epoch) or a clock (HLC). None: now.
+            axis: of ``as_of``: ``arrival``, what the memory knew then, or ``validity``, what it knows now to hold then
+                (D45). Neither can tell of what was erased since.
+
+        Raises VAL-E001 (axis), VAL-E002 (as_of), LOP-E022.
+        """
         self.who.need("read")
         space = namespace or self.namespace
+        if as_of is not None or axis != "arrival":
+            return self.store.recall_as_of(
+                self.clock() if as_of is None else as_of,
+                namespace=space,
+                subject=subject,
+                relation=relation,
+                object=object,
+                type=type,
+                k=k,
+                axis=axis,
+            )
         began = time.perf_counter_ns() if self._counting else 0
         found = self.store.recall(
             namespace=space, subject=subject, relation=relation, object=object, type=type, k=k
@@ -398,8 +471,19 @@ class Memory:
             self.telemetry.recalled(space, found, subject=subject, took_ns=took)
         return found
 
-    def latest(self, subject: str, relation: str, *, namespace: str | None = None) -> StoredGrain | None:
-        """The greatest live head of (subject, relation), or None."""
+    def latest(
+        self,
+        subject: str,
+        relation: str,
+        *,
+        namespace: str | None = None,
+        as_of: int | str | None = None,
+        axis: str = "arrival",
+    ) -> StoredGrain | None:
+        """The greatest live head of (subject, relation), or None; ``as_of`` and ``axis`` as in `recall`."""
+        if as_of is not None or axis != "arrival":
+            then = self.recall(subject, relation, namespace=namespace, k=1, as_of=as_of, axis=axis)
+            return then[0] if then else None
         self.who.need("read")
         space = namespace or self.namespace
         found = self.store.latest(space, subject, relation)
@@ -407,10 +491,55 @@ class Memory:
             self.telemetry.recalled(space, [found] if found else [], subject=subject)
         return found
 
-    def history(self, address: str) -> list[StoredGrain]:
-        """The whole supersession chain through this grain, newest first."""
+    def history(self, address: str, *, limit: int = HISTORY_LIMIT) -> list[StoredGrain]:
+        """The chain through this grain, newest first: what took its place, and all that was superseded, merged or
+        retired on the way. At most ``limit`` grains. Raises MEM-E001, MEM-E004, LOP-E022."""
         self.who.need("read")
-        return self.store.history(self.store.resolve(address))
+        return self.store.history(self.store.resolve(address), limit)
+
+    def heads(self, subject: str, relation: str, *, namespace: str | None = None) -> list[StoredGrain]:
+        """The live grains of a key, the provisional head (what `latest` gives) first. Two plain adds are two heads (D3)."""
+        self.who.need("read")
+        return self.store.heads(namespace or self.namespace, subject, relation)
+
+    def forks(self, *, namespace: str | None = None) -> list[Fork]:
+        """Open forks: two or more live grains with a common superseded ancestor (D3), provisional head first.
+
+        ``namespace``: of the provisional head; None: all but the engine's own.
+        """
+        self.who.need("read")
+        return self.store.forks(None if namespace is None else [namespace])
+
+    def provenance(self, address: str, *, depth: int = PROVENANCE_DEPTH) -> Provenance:
+        """What a grain was derived from, and what was derived from it, up to ``depth`` steps either way, nearest first.
+
+        A grain of a walk that is not here, or was forgotten, is told by its address. Raises MEM-E001, MEM-E004, LOP-E022.
+        """
+        self.who.need("read")
+        found = self.store.provenance(self.store.resolve(address), depth)
+        if found is None:
+            raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
+        return found
+
+    def log(self, since: int | str = 0) -> Iterator[LogEntry]:
+        """Rows of the op-log, oldest first, read page by page.
+
+        ``since``: a position (whole numbers below 1e9), or a time (ISO-8601, epoch) or clock (HLC); rows above it. Rows
+        that came from another copy keep the clock they had there.
+        """
+        return self.copies.log(since)
+
+    def changes(
+        self, since: int | str = 0, *, subject: str | None = None, namespace: str | None = None
+    ) -> Iterator[Change]:
+        """What changed since: the op-log told in grains, oldest first.
+
+        Args:
+            since: as in `log`.
+            subject: only what is about it, exactly. What was forgotten has no subject any more.
+            namespace: None: all but the engine's own.
+        """
+        return self.copies.changes(since, namespace, subject)
 
     def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
         """Live grains whose text matches, best first. Any text is a safe query."""
@@ -422,6 +551,28 @@ class Memory:
             took = time.perf_counter_ns() - began
             self.telemetry.recalled(space, found, question=text, took_ns=took)
         return found
+
+    def scan(
+        self,
+        type: str,
+        *,
+        namespace: str | None = None,
+        everywhere: bool = False,
+        live: bool = True,
+        after: int = 0,
+    ) -> Iterator[StoredGrain]:
+        """Grains of one type in arrival order, read page by page: memory stays bounded, and writes may go on.
+
+        Args:
+            namespace: None: this memory's own. everywhere: every namespace but the engine's.
+            live: leave out what was superseded, retired or hidden.
+            after: only positions (`StoredGrain.seq`) above this one, to go on where an earlier scan ended.
+        """
+        self.who.need("read")
+        if type not in TYPES:
+            raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
+        spaces = None if everywhere else [namespace or self.namespace]
+        return self.store.scan(type, namespaces=spaces, after=after, live_only=live)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this file: grains by type, op-log length, bytes."""
@@ -667,7 +818,10 @@ def _first_arrival(store: Store) -> str | None:
 
 
 def _without_source(context: Any) -> Any:
-    """The context without the source key: a superseding grain was not captured from there (D32)."""
+    """The context without the source key and the merge parents: a superseding grain was not captured from there (D32),
+    and merged nothing."""
     if not isinstance(context, Mapping):
         return context
-    return {name: value for name, value in context.items() if name != "source_key"} or None
+    return {
+        name: value for name, value in context.items() if name not in ("source_key", "merge_parents")
+    } or None
