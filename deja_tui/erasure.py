@@ -28,6 +28,7 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, is_reserved
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
+from deja_tui.store.keys import superseded_of
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.store.write import Act
@@ -296,6 +297,7 @@ class Eraser:
     ) -> Erased:
         grains = [grain for address in addresses if (grain := self._read(address)) is not None]
         quoting = self.erase_quotes(act, grains, identity=identity)
+        closed = self._left_closed(grains)
         for address in addresses:
             if governed:
                 act.forget(address)
@@ -313,6 +315,7 @@ class Eraser:
             **({"recommendations_erased": len(quoting)} if quoting else {}),
             "target": target,
             "verb": verb,
+            **({"effects": closed} if closed else {}),
             **(also or {}),
         }
         told = act.add(build(self._audit(target, verb, context)))
@@ -326,6 +329,18 @@ class Eraser:
         for address in quoting:
             act.forget(address)
         return quoting
+
+    def _left_closed(self, grains: Sequence[StoredGrain]) -> list[dict[str, str]]:
+        """What stays superseded though what took its place goes: other copies cannot tell that from the bytes (D2)."""
+        gone = {grain.address for grain in grains}
+        return [
+            {"do": "supersede", "grain": old.address, "by": grain.address}
+            for grain in grains
+            for address in superseded_of(grain.type, grain.fields)
+            if address not in gone
+            and (old := self._read(address)) is not None
+            and old.superseded_by == grain.address
+        ]
 
     def _quoting(self, gone: Collection[str], identity: str | None) -> frozenset[str]:
         """Recommendations, refreshed and imported ones too, that name one of the addresses or tell of the subject."""

@@ -111,11 +111,25 @@ def execute(substrate: Substrate, operations: Sequence[Operation], recommendatio
                     effects.append({"do": "supersede", "grain": target, "by": put.address})
                     steps.insert(0, {"do": "hide", "grain": put.address})
                 case Forget(target=target):
+                    effects.extend(_left_closed(substrate, target))
                     if isinstance(substrate, Forgets):
                         substrate.forget(target)
                     effects.append({"do": "forget", "grain": target})
     undoable = not any(operation.destructive for operation in operations)
     return Done(tuple(results), tuple(effects), tuple(steps) if undoable else None)
+
+
+def _left_closed(substrate: Substrate, target: str) -> list[Mapping[str, Any]]:
+    """What stays superseded though what took its place goes: other copies cannot tell that from the bytes (D2)."""
+    grain = substrate.get(target)
+    told = grain.get("derived_from") if grain else None
+    parents = [told] if isinstance(told, str) else told if isinstance(told, list) else []
+    found = [(str(parent), substrate.get(str(parent))) for parent in parents]
+    return [
+        {"do": "supersede", "grain": address, "by": target}
+        for address, old in found
+        if old is not None and old.superseded_by == target
+    ]
 
 
 @contextmanager

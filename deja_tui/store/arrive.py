@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from deja_tui.errors import DejaError
-from deja_tui.store import chains, oplog
+from deja_tui.store import chains, oplog, read
 from deja_tui.store.codec import Grain, decode
+from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import (
     is_address,
     is_reserved,
@@ -89,6 +90,7 @@ class Arrivals(Act):
         self._db = act.transaction.db
         self._tally = tally
         self._until = until
+        self.erased: list[StoredGrain] = []
         self._latest = oplog.last_of(self._tx.wall() + MAX_AHEAD_MS)
 
     def take(self, row: Row) -> None:
@@ -250,6 +252,7 @@ class Arrivals(Act):
                 self._refuse(row, "VAL-E004", "grains of a reserved namespace are not erased from outside")
                 return
             tx.see(row.hlc)
+            self._remember(target.digest.hex())
             self._erase(target, row.hlc, oplog.IMPORTED)
         elif self._tomb(row.digest.hex()) is not None:
             self._tally.skipped["known"] += 1
@@ -261,6 +264,16 @@ class Arrivals(Act):
             tx.log(oplog.FORGET, gid, row.hlc, oplog.IMPORTED)
         self._tally.applied += 1
         self._tally.forgotten += 1
+
+    def _remember(self, address: str) -> None:
+        """Keep a grain for those who must erase what else tells of it; a damaged one cannot be read."""
+        try:
+            grain = read.get(self._db, address)
+        except DejaError as fault:
+            if fault.code != "STO-E009":
+                raise
+        else:
+            self.erased += [] if grain is None else [grain]
 
     def _is_foreign_recommendation(self, target: Target) -> bool:
         # what a recommendation quotes is erased with what it quoted (D31); an audit quotes nothing

@@ -18,7 +18,7 @@ from typing import Any, Final
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import read
+from deja_tui.store import chains, read
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.keys import key_of
@@ -93,7 +93,8 @@ def known(
             more += f" AND g.{name} = {column}"
     kinds = list(TYPES.values()) if type_ is None else [TYPES[type_]]
     found = _of_subject(db, given, more, type_) if subject is not None else _of_types(db, given, more, kinds)
-    return read.taken(found, exact, k)
+    there = (row for row in found if not chains.superseded_beside(db, row[0], row[6], until))
+    return read.taken(there, exact, k)
 
 
 def _of_subject(

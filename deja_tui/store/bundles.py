@@ -18,12 +18,12 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 import apsw
 
@@ -32,7 +32,9 @@ from deja_tui.store import oplog
 from deja_tui.store.arrive import Arrivals, Refused, Row, Tally
 from deja_tui.store.codec import MAX_BYTES
 from deja_tui.store.faults import StoreError
+from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sql import rows
+from deja_tui.store.write import Act
 
 if TYPE_CHECKING:
     from deja_tui.store.memory import Store
@@ -99,7 +101,13 @@ class Written:
     last_seq: int
 
 
-def write(db: apsw.Connection, file: BinaryIO, since: int, until: int) -> Written:
+class Sink(Protocol):
+    """Where the bytes of a bundle go."""
+
+    def write(self, data: bytes, /) -> int: ...
+
+
+def write(db: apsw.Connection, file: Sink, since: int, until: int) -> Written:
     """Write the op-log rows in (since, until] to ``file``; to be called inside one read transaction."""
     file.write(MAGIC)
     count, size = 0, len(MAGIC)
@@ -247,12 +255,19 @@ class _Reader:
         return {"offset": self.offset, "digest": self._digest.hexdigest()}
 
 
-def import_bundle(store: Store, path: str | os.PathLike[str], *, until: int | None = None) -> ImportReport:
+Erased = Callable[[Act, Sequence[StoredGrain]], None]
+"""Called inside the act that erased these grains, with them as they were."""
+
+
+def import_bundle(
+    store: Store, path: str | os.PathLike[str], *, until: int | None = None, erased: Erased | None = None
+) -> ImportReport:
     """Take the rows of a bundle into ``store`` (INV-BUNDLE-3 to 5).
 
     Args:
         path: the file.
         until: leave out rows with a later clock (HLC).
+        erased: told of the grains that the bundle's FORGET rows erased here.
 
     Raises:
         DejaError: IMP-E001 the file cannot be read; IMP-E002 it is no bundle. What is wrong inside is in the report.
@@ -271,6 +286,8 @@ def import_bundle(store: Store, path: str | os.PathLike[str], *, until: int | No
                 before = tally.applied
                 for row in _chunk(source):
                     arrivals.take(row)
+                if erased is not None and arrivals.erased:
+                    erased(act, arrivals.erased)
                 _keep_place(act, store, name, reader, moved=tally.applied > before)
             if reader.at_end:
                 break
@@ -317,7 +334,7 @@ def _chunk(source: Iterable[Row]) -> Iterator[Row]:
             return
 
 
-def _keep_place(act: Any, store: Store, name: str, reader: _Reader, *, moved: bool) -> None:
+def _keep_place(act: Act, store: Store, name: str, reader: _Reader, *, moved: bool) -> None:
     """The cursor, in the transaction of the chunk; none once the file was read to its end."""
     if reader.at_end and not reader.stopped:
         if store.setting(name) is not None:

@@ -248,6 +248,15 @@ SELECT g.id, g.hlc, g.hash, g.body, g.origin FROM link l CROSS JOIN grain g ON g
 """
 
 
+def superseded_beside(db: apsw.Connection, gid: int, digest: bytes, until: int) -> bool:
+    """Whether a grain had, by the clock ``until``, been superseded by one that closed nothing here (INV-CHAIN-3)."""
+    address = digest.hex()
+    if scalar(db, "SELECT 1 FROM link WHERE p = ? LIMIT 1", (link_key(address),)) is None:
+        return False
+    waiting = rows(db, _WAITING, (link_key(address), gid))
+    return any(hlc <= until and address in superseded_of(*_unfolded(body)) for _, hlc, _, body, _ in waiting)
+
+
 def close_again(tx: Transaction, gid: int, digest: bytes, namespace: str) -> bool:
     """Close the live grain at ``gid`` by the earliest supersession that had closed nothing (INV-CHAIN-4).
 

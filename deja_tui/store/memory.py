@@ -34,6 +34,7 @@ from deja_tui.store import (
     asof,
     bundles,
     chains,
+    changes,
     erase,
     forgotten,
     integrity,
@@ -45,8 +46,9 @@ from deja_tui.store import (
     views,
 )
 from deja_tui.store import ledger as ledgers
-from deja_tui.store.bundles import ImportReport, Written
+from deja_tui.store.bundles import Erased, ImportReport, Written
 from deja_tui.store.chains import Fork, Provenance
+from deja_tui.store.changes import Change
 from deja_tui.store.codec import TYPES
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
 from deja_tui.store.faults import coded, coded_iterator, storage_error
@@ -434,9 +436,22 @@ class Store:
         return bundles.write_bundle(self, path, since)
 
     @coded
-    def import_bundle(self, path: str | os.PathLike[str], *, until: int | None = None) -> ImportReport:
+    def import_bundle(
+        self, path: str | os.PathLike[str], *, until: int | None = None, erased: Erased | None = None
+    ) -> ImportReport:
         """Take the rows of a bundle in, in chunks that each commit with the place reached; see `bundles`."""
-        return bundles.import_bundle(self, path, until=until)
+        return bundles.import_bundle(self, path, until=until, erased=erased)
+
+    def changes(
+        self,
+        since_seq: int = 0,
+        after_hlc: int = -1,
+        *,
+        namespace: str | None = None,
+        subject: str | None = None,
+    ) -> Iterator[Change]:
+        """Changes above a position and a clock, told in grains; see `changes.changes`."""
+        return coded_iterator(changes.changes(self._db, since_seq, after_hlc, namespace, subject))
 
     @coded
     def change_token(self) -> int:

@@ -24,6 +24,13 @@ def starting_with(db: apsw.Connection, prefix: str) -> dict[str, Any]:
     return {key: json.loads(value) for key, value in rows}
 
 
+def stamped(db: apsw.Connection, prefix: str) -> list[tuple[str, Any, int, str]]:
+    """(key, value, HLC, source) of every value whose key starts with ``prefix``, by key."""
+    sql = "SELECT key, value, hlc, source FROM setting WHERE substr(key, 1, ?) = ? ORDER BY key"
+    found = db.execute(sql, (len(prefix), prefix))
+    return [(key, json.loads(value), hlc, source) for key, value, hlc, source in found]
+
+
 def put(db: apsw.Connection, key: str, value: Any, source: str, hlc: int) -> None:
     """Write or, with None, remove a value.
 
