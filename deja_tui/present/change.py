@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """A proposal as literal change lines: what is written, what leaves recall, what stays, what is erased.
 
-Nothing is left out: a reviewer decides about exactly these lines (D16), and an operation is at most 8 KiB (D9).
+Nothing is left out: a reviewer decides about exactly these lines (D16), and an operation is at most 8 KiB (D9). Where a
+grain is retired in favour of another, the fields in which they differ stand below it: that is what is lost.
 Signs: ``+`` written, ``-`` out of recall, ``=`` stays, ``!`` erased for good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from deja_tui.engine.objects import Detail, Evidence
 from deja_tui.engine.operations import Add, Forget, Operation, Retire, Supersede
 from deja_tui.present.line import Line, Span, line
-from deja_tui.present.words import fields_line, named, plural, says, short
-from deja_tui.text import utc
+from deja_tui.present.words import fenced, fields_line, named, plural, says, short, value_of
+from deja_tui.text import clean, compact_json, utc
 
 CANNOT_BE_UNDONE: Final = "FORGET: CANNOT BE UNDONE"
 HANG: Final = 4
 _TRIPLE: Final = frozenset(("subject", "relation", "object"))
+_TIMES: Final = frozenset(("valid_from", "valid_to", "system_valid_from", "system_valid_to"))
+_DIFFERENCES: Final = 24  # lines below one retired grain; a grain may have any number of fields
+_DIFFERENCE_TEXT: Final = 200
+_BEFORE_DIFFERENCE: Final = 24
 
 
 def change(detail: Detail, digits: int) -> list[Line]:
@@ -50,6 +55,7 @@ def operations(found: Sequence[Operation], targets: Mapping[str, Evidence], digi
                 lines.append(_existing("!", "error", target, targets, digits))
             case Retire(target=target, by=by):
                 lines.append(_existing("-", "removed", target, targets, digits))
+                lines.extend(_differences(targets.get(target), targets.get(by)))
                 following = found[position + 1] if position + 1 < len(found) else None
                 if not (isinstance(following, Retire) and following.by == by):
                     lines.append(_existing("=", "kept", by, targets, digits, note="kept"))
@@ -85,3 +91,54 @@ def _existing(
     state = note if grain.live else "no longer live"
     tail = line("  ", where, Span(f"  {when}", "dim"), Span(f"  {state}" if state else "", "dim"))
     return line(Span(f"{sign} {grain.type} ", meaning), says(grain.fields), tail)
+
+
+def _differences(gone: Evidence | None, kept: Evidence | None) -> list[Line]:
+    """A line for each field in which a retired grain differs from the one that stays, with both values.
+
+    Subject, relation and object are left out where both lines show them.
+    """
+    if gone is None or kept is None or gone.type is None or kept.type is None:
+        return []
+    mine, theirs = _content(gone), _content(kept)
+    shown = _TRIPLE if all(held.get(name) is not None for held in (mine, theirs) for name in _TRIPLE) else ()
+    names = sorted(
+        name for name in {*mine, *theirs} if name not in shown and not _same(mine.get(name), theirs.get(name))
+    )
+    lines = [_difference(name, mine.get(name), theirs.get(name)) for name in names[:_DIFFERENCES]]
+    if len(names) > _DIFFERENCES:
+        more = plural(len(names) - _DIFFERENCES, "more field differs", "more fields differ")
+        lines.append(line(" " * HANG, Span(f"{more}.", "warning")))
+    return lines
+
+
+def _content(grain: Evidence) -> dict[str, Any]:
+    return {**grain.fields, "namespace": grain.namespace, "type": grain.type}
+
+
+def _same(one: Any, other: Any) -> bool:
+    # True equals 1, but a reviewer reads two values
+    return type(one) is type(other) and bool(one == other)
+
+
+def _difference(name: str, gone: Any, kept: Any) -> Line:
+    here, there = _values(name, gone, kept)
+    return line(" " * HANG, named(name, "dim"), " ", here, Span(", kept ", "dim"), there)
+
+
+def _values(name: str, gone: Any, kept: Any) -> Iterator[Line]:
+    """Both values, bounded; long texts from shortly before the place where they part."""
+    texts = [value if isinstance(value, str) else compact_json(value) for value in (gone, kept)]
+    parted = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
+    start = max(0, parted - _BEFORE_DIFFERENCE)
+    for value, text in zip((gone, kept), texts, strict=True):
+        if value is None:
+            yield line(Span("none", "dim"))
+        elif name in _TIMES and isinstance(value, int) and not isinstance(value, bool):
+            yield line(clean(value), Span(f" ({utc(value)})", "dim"))
+        elif isinstance(value, bool | int | float):
+            yield line(value_of(value))
+        elif start and max(map(len, texts)) > _DIFFERENCE_TEXT:
+            yield line(fenced(f"…{text[start:]}", _DIFFERENCE_TEXT))
+        else:
+            yield line(fenced(text, _DIFFERENCE_TEXT))

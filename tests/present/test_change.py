@@ -6,8 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deja_tui.engine.operations import Add, Retire, Supersede
+from deja_tui.present.change import change
+from deja_tui.present.line import plain
 from deja_tui.present.plain import change_lines
 from tests.present import build
+from tests.support import DAY, NOW
 
 
 def test_an_add_reads_as_the_fact_it_writes() -> None:
@@ -25,6 +28,49 @@ def test_retired_copies_stand_above_the_one_that_stays() -> None:
         "- fact acme · likes · «green tea»  9b8bfe34  2026-02-12 09:00Z",
         "= fact acme · likes · «green tea»  1f4a83f4  2026-02-10 09:00Z  kept",
     ]
+
+
+def test_what_a_retire_loses_stands_below_it() -> None:
+    """Each field in which the two differ, with both values, cleaned and bounded; equal fields are not repeated."""
+    old = build.fact("old", at=NOW - 9 * DAY)
+    old = replace(old, fields={**old.fields, "valid_to": NOW - DAY, "tags": ["a"]})
+    new = replace(build.fact("new"), namespace="team")
+    new = replace(
+        new,
+        fields={
+            **new.fields,
+            "object": "Green tea",
+            "confidence": 0.2,
+            "valid_to": NOW + 300 * DAY,
+            "note": "\x1b[31m» kept «",
+            "long": "x" * 5_000 + "y",
+            "tags": ["a"],
+            "on\n": True,
+        },
+    )
+    old = replace(old, fields={**old.fields, "long": "x" * 5_000 + "z", "on\n": 1})
+    body = build.recommendation("renewed", [Retire(new.address, old.address)], [old, new])
+    assert [plain(one) for one in change(build.detail(body, "two", [old, new], [old, new]), 8)] == [
+        f"- fact acme · likes · «Green tea»  {new.address[:8]}  2026-03-02 09:00Z",
+        "    confidence 0.2, kept 0.9",
+        f"    long «…{'x' * 24}y», kept «…{'x' * 24}z»",
+        "    namespace «team», kept «shared»",
+        "    note «\\x1b[31m\\xbb kept \\xab», kept none",
+        "    «on\\n» true, kept 1",
+        f"    valid_to {NOW + 300 * DAY} (2026-12-27 09:00Z), kept {NOW - DAY} (2026-03-01 09:00Z)",
+        f"= fact acme · likes · «green tea»  {old.address[:8]}  2026-02-21 09:00Z  kept",
+    ]
+
+
+def test_a_grain_with_very_many_fields_does_not_hide_the_change() -> None:
+    """So many lines of differences, then how many more there are; each value is cut with the length of its rest."""
+    old, new = build.fact("old"), build.fact("new")
+    new = replace(new, fields={**new.fields, **{f"f{n:03}": "v" * 900 for n in range(100)}})
+    body = build.recommendation("many", [Retire(new.address, old.address)], [old, new])
+    lines = [plain(one) for one in change(build.detail(body, "many", [old, new], [old, new]), 8)]
+    assert len(lines) == 27
+    assert lines[1] == f"    f000 «{'v' * 200}…(+700)», kept none"
+    assert lines[-2] == "    76 more fields differ."
 
 
 def test_forgetting_is_announced_before_anything_else() -> None:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same fact is stored more than once.
 
-Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks).
+Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks),
+said to hold for the same time.
 Harm: recall returns copies; a later change reaches only one of them.
 Fires: two or more members. The earliest is kept, the others are retired in its favour, so fewer live copies remain.
-Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded;
+Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded; another
+time of validity, because a renewed fact and its expired copy are two statements;
 lessons about two tools, because tool names are compared exactly and a lesson must not breed a finding.
 Hostile text: subject, relation and object are shown cleaned; the change itself writes no text at all.
 Apply class: structural curation, which a host policy may grant; without a grant a person decides.
@@ -24,9 +26,11 @@ from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, size
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.engine.views import fact_key
+from deja_tui.text import compact_json
 
 ACTION: Final = "consolidate"
 _SHOWN: Final = 120
+_VALIDITY: Final = ("valid_from", "valid_to", "system_valid_from", "system_valid_to")
 
 
 class DuplicateSweep:
@@ -52,7 +56,7 @@ class DuplicateSweep:
 
 
 def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
-    """Candidates that really are equal, in their order: a hash nominates, text decides (D11)."""
+    """Candidates that really are equal, in their order: a hash nominates, text and validity decide (D11)."""
     groups: dict[tuple[str, ...], list[StoredGrain]] = {}
     for grain in candidates:
         groups.setdefault(_key(grain), []).append(grain)
@@ -61,9 +65,13 @@ def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]
 
 def _key(grain: StoredGrain) -> tuple[str, ...]:
     key = fact_key(grain)
-    if key and key[2] == RELATION:
-        return (*key, str(grain.get("subject")), str(grain.get("relation")))
-    return key
+    if not key:
+        return ()
+    if key[2] == RELATION:
+        key = (*key, str(grain.get("subject")), str(grain.get("relation")))
+    validity = [grain.get(name) for name in _VALIDITY]
+    # a fact without bounds keeps the identity it always had
+    return key if validity == [None] * len(_VALIDITY) else (*key, compact_json(validity))
 
 
 def _draft(group: Sequence[StoredGrain]) -> Draft:

@@ -87,6 +87,22 @@ def test_a_finding_in_full() -> None:
     assert (one.destructive, one.rollbackable) == (False, True)
 
 
+def test_a_renewed_fact_is_not_given_up_for_an_expired_copy() -> None:
+    """Equal text with another validity is another statement: each group keeps its own earliest, as its own finding."""
+    substrate = ReferenceSubstrate()
+    ends = (NOW - 9 * DAY, NOW + 300 * DAY, None)
+    grains = [
+        [fact(substrate, "a", "b", "c", NOW - n, **({"valid_to": end} if end else {})) for n in (1, 3, 2)]
+        for end in ends
+    ]
+    findings = found(substrate)
+    assert len({one.identity for one in findings}) == 3
+    assert {one.operations for one in findings} == {
+        (Retire(last, first), Retire(newest, first)) for newest, first, last in grains
+    }
+    assert {one.evidence_total for one in findings} == {3}
+
+
 def test_each_duplicated_fact_of_a_subject_is_its_own_finding() -> None:
     """D25: relation and object are part of the identity."""
     substrate = ReferenceSubstrate()
@@ -157,6 +173,12 @@ QUIET: dict[str, Fill] = {
         "relation": "b", "object": "c"})) for n in range(2)],
     "observations": lambda s: [s.put(NewGrain("observation", "shared", NOW - n, {
         "subject": "a", "relation": "b", "object": "c"})) for n in range(2)],
+    **{
+        f"another {name}": lambda s, name=name: [fact(s, "a", "b", "c", NOW - n, **{name: NOW + n * DAY}) for n in range(2)]
+        for name in ("valid_from", "valid_to", "system_valid_from", "system_valid_to")
+    },
+    "an end on one of them": lambda s: (fact(s, "a", "b", "c", NOW - 9), fact(s, "a", "b", "c", valid_to=NOW + DAY)),
+    "validity of a strange kind": lambda s: [fact(s, "a", "b", "c", NOW - n, valid_to=[n, {"x": n}]) for n in range(2)],
     "lessons about two tools": facts(("Bash", "fails_with", "boom"), ("bash", "fails_with", "boom")),
 }  # fmt: skip
 
