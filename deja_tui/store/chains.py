@@ -14,9 +14,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any, Final
 
 import apsw
@@ -284,8 +285,9 @@ def history(db: apsw.Connection, address: str, limit: int = HISTORY_LIMIT) -> li
 
     Down goes through what was superseded, retired in favour of it, and merged. At most ``limit`` grains.
     """
-    found = read.history(db, address)[:limit]
+    found = read.history(db, address, limit)
     here = {grain.address for grain in found}
+    plain = len(found)
     todo = deque(found)
     while todo and len(found) < limit:
         for below in _also_replaced(db, todo.popleft(), here):
@@ -293,7 +295,42 @@ def history(db: apsw.Connection, address: str, limit: int = HISTORY_LIMIT) -> li
             here.update(grain.address for grain in more)
             found.extend(more)
             todo.extend(more)
-    return found[:limit]
+    return found[:limit] if len(found) == plain else _newest_first(found)[:limit]
+
+
+def _newest_first(found: Sequence[StoredGrain]) -> list[StoredGrain]:
+    """A chain with branches in one order: what took a place before what had it, else the greatest first (D3)."""
+    by_address = {grain.address: grain for grain in found}
+    below: dict[str, set[str]] = {grain.address: set() for grain in found}
+    for grain in found:
+        if grain.superseded_by in below:
+            below[grain.superseded_by].add(grain.address)
+        below[grain.address].update(
+            old
+            for old in superseded_of(grain.type, grain.fields)
+            if old in below and not by_address[old].live
+        )
+    above = Counter(old for olds in below.values() for old in olds)
+    heap = [_Falling(grain) for grain in found if not above[grain.address]]
+    heapify(heap)
+    ordered: list[StoredGrain] = []
+    while heap:
+        grain = heappop(heap).grain
+        ordered.append(grain)
+        for old in below[grain.address]:
+            above[old] -= 1
+            if not above[old]:
+                heappush(heap, _Falling(by_address[old]))
+    told = {grain.address for grain in ordered}
+    return ordered + [grain for grain in found if grain.address not in told]  # marks may go round in a ring
+
+
+@dataclass(frozen=True, slots=True)
+class _Falling:
+    grain: StoredGrain
+
+    def __lt__(self, other: _Falling) -> bool:
+        return _order(self.grain) > _order(other.grain)
 
 
 def _also_replaced(db: apsw.Connection, grain: StoredGrain, here: set[str]) -> list[str]:

@@ -45,12 +45,12 @@ class Change:
         return told if isinstance(told, str) else None
 
 
-# A grain that came with a supersession has the row of that right behind its own: the later one tells both.
+# A grain that came with a supersession has the row of that right behind its own, a merge has several: the last tells all.
 _CHANGES: Final = f"""
 SELECT o.seq, o.hlc, o.kind, o.origin, t.hash, {COLUMNS} FROM op o
   LEFT JOIN grain g ON g.id = o.gid LEFT JOIN tombstone t ON t.gid = o.gid
  WHERE o.seq > ? AND o.hlc > ?
-   AND NOT (o.kind = {oplog.ADD} AND EXISTS (
+   AND NOT (o.kind IN ({oplog.ADD}, {oplog.SUPERSEDE}) AND EXISTS (
      SELECT 1 FROM op n WHERE n.seq = o.seq + 1 AND n.kind = {oplog.SUPERSEDE} AND n.gid = o.gid))
  ORDER BY o.seq LIMIT {_PAGE}
 """

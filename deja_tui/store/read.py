@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
+from itertools import islice
 from typing import Any, Final
 
 import apsw
@@ -234,12 +235,12 @@ SELECT {COLUMNS} FROM down CROSS JOIN grain g ON g.id = down.i
 """
 
 
-def history(db: apsw.Connection, address: str) -> list[StoredGrain]:
+def history(db: apsw.Connection, address: str, limit: int) -> list[StoredGrain]:
     """The chain of ``address``, newest first: up to what took its place last, then down to what each one replaced."""
     if not is_address(address):
         return []
     up = list(rows(db, _UP, (bytes.fromhex(address),)))  # UNION ends a ring of marks where it would repeat
-    return [stored(row) for row in rows(db, _CHAIN, up[-1])] if up else []
+    return [stored(row) for row in islice(rows(db, _CHAIN, up[-1]), limit)] if up else []
 
 
 def chain_down(db: apsw.Connection, address: str) -> list[StoredGrain]:

@@ -153,10 +153,14 @@ def _line(raw: bytes) -> _Line | None:
 def _append(folder: Path, line: _Line) -> None:
     path = folder / MANIFEST
     told = json.dumps({name: getattr(line, name) for name in _Line.__slots__}, sort_keys=True)
-    with path.open("ab") as file:
+    with open(path, "ab", opener=_private) as file:
         file.write(told.encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _cut_torn_line(folder: Path) -> None:
