@@ -3,13 +3,14 @@
 
 * INV-SEARCH-1  Every grain with words is found: the index holds the grains up to the counter ``indexed``, the tail
   above it (at most `TAIL_LIMIT` after an act) is read and matched the same way, with the same tokenizer, and scored
-  by the same rule, so that moving the index forward changes no answer.
+  by the same rule, so that moving the index forward changes no answer. (Of more than three words that are all common
+  the counts are judged, so there it may move one of two near equals.)
 * INV-SEARCH-2  A search never writes. The index moves forward only inside the act that overfills the tail.
 * INV-SEARCH-3  Only live grains of the asked namespaces are returned; superseded text stays indexed and is filtered
   against the table (D30), in the same snapshot.
 * INV-SEARCH-4  No query string is an error: it is cut into pieces, each piece is quoted, nothing of it is syntax.
-* INV-SEARCH-5  The work of one search is bounded: of each word the newest `HOLDERS` grains are looked at (and those
-  that hold all the words), more only when too few of them may be shown.
+* INV-SEARCH-5  The work of one search is bounded: of the grains that hold one of the words the newest are looked at,
+  of those that hold several at most `HOLDERS`; more only when too few of them may be shown.
 
 A query means any of its blank-separated words; a word with punctuation inside (``payment_failed``) is a phrase.
 Score: the sum over the words a grain holds of log(grains / holders), as in BM25 with every word counted once and a
@@ -23,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import islice
+from itertools import combinations
 from math import log
 from typing import Final
 
@@ -34,14 +35,17 @@ from deja_tui.store import schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.projection import pieces, text_of
 from deja_tui.store.rows import LIVE_COLUMNS, TYPE_NAMES, stored, unfold
-from deja_tui.store.sql import listed, rows
+from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.text import door
 
 TAIL_LIMIT: Final = 256
 HOLDERS: Final = 4_000
 TYPICAL_WORDS: Final = 32
-_CANDIDATES: Final = 64
-_ALL_WINDOW: Final = 200_000
+_CANDIDATES: Final = 32
+_PAIRED: Final = 3
+_JOINED: Final = 8
+_COUNTED: Final = 20_000
+_WINDOW: Final = 200_000
 _UNITS: Final = 32
 _QUERY_CHARS: Final = 4_096
 _K1, _B = 1.2, 0.75
@@ -155,94 +159,94 @@ def read_tail(db: apsw.Connection, after: int, cut: Tokenizer) -> dict[int, list
 
 def search(db: apsw.Connection, query: str, where: str, k: int, read: TailReader) -> list[StoredGrain]:
     """The ``k`` best live grains; ``where`` is a condition on ``g``, ``read`` gives the tail's words."""
-    limit, wanted = HOLDERS, max(_CANDIDATES, 4 * k)
-    while k > 0:
-        best, complete = ranked(db, query, read, wanted, limit)
-        found = _live(db, best, where, k)
-        if len(found) == k or complete:
-            return found
-        limit, wanted = limit * 8, wanted * 8
-    return []
-
-
-def ranked(
-    db: apsw.Connection, query: str, read: TailReader, wanted: int, limit: int = HOLDERS
-) -> tuple[list[tuple[float, int]], bool]:
-    """Scores and positions of at most ``wanted`` grains, best first, live or not; and whether none was left out.
-
-    Args:
-        read: gives the tail's words (INV-SEARCH-1).
-        wanted: a query of common words nominates thousands; only so many have their length read and are ordered.
-        limit: how many holders of each word are looked at (INV-SEARCH-5).
-    """
     cut = tokenizer(db)
     asked = units(query, cut)
-    if not asked:
-        return [], True
+    if not asked or k <= 0:
+        return []
     counters = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('indexed', 'seq')"))
     indexed, last = counters.get("indexed", 0), counters.get("seq", 0)
     tail = read(indexed, last, cut) if last > indexed else {}
-    holders, complete = _nominate(db, asked, tail, indexed, last, limit)
-    some = _weigh(holders, wanted)
-    sizes = _sizes(db, [gid for _, gid in some if gid not in tail])
-    sizes.update((gid, len(tail[gid])) for _, gid in some if gid in tail)
-    best = sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
-    return best, complete and len(some) < wanted
-
-
-_Held = tuple[float, set[int], list[int]]
-"""Of one piece of a query: its weight, and the positions of its holders, as a set and newest first."""
+    wanted = max(_CANDIDATES, 2 * k)
+    while True:
+        some, complete = _nominate(db, asked, tail, indexed, last, wanted)
+        found = _live(db, _by_length(db, some, tail), where, k)
+        if len(found) == k or complete:
+            return found
+        wanted *= 8
 
 
 def _nominate(
-    db: apsw.Connection, asked: list[_Unit], tail: dict[int, list[str]], indexed: int, last: int, limit: int
-) -> tuple[list[_Held], bool]:
-    """The holders of each piece, and whether none was left out."""
-    found: list[_Held] = []
-    truncated = 0
-    for unit in asked:
-        held = [gid for gid in reversed(tail) if unit.is_in(tail[gid])]
-        newest = _holders(db, unit.match, 0, limit)
-        count = len(held) + len(newest)
-        if len(newest) == limit:
-            truncated += 1
-            count = len(held) + limit * indexed // (indexed - newest[-1] + 1)
-        weight = (
-            max(_LEAST_WEIGHT, log((last - count + 0.5) / (count + 0.5))) if count < last else _LEAST_WEIGHT
-        )
-        found.append((weight, set(held + newest), held + newest))
-    if 1 < len(asked) == truncated:  # a grain with all the words may be older than the newest holders of each
-        match = " AND ".join(unit.match for unit in asked)
-        everywhere = _holders(db, match, max(0, indexed - _ALL_WINDOW), _CANDIDATES)
-        found = [
-            (weight, holders.union(everywhere), [*newest, *everywhere]) for weight, holders, newest in found
-        ]
-    return found, truncated == 0
+    db: apsw.Connection, asked: list[_Unit], tail: dict[int, list[str]], indexed: int, last: int, wanted: int
+) -> tuple[list[tuple[float, int]], bool]:
+    """Weight and position of the ``wanted`` heaviest grains, newest first; and whether none was left out.
 
-
-def _weigh(found: list[_Held], wanted: int) -> list[tuple[float, int]]:
-    """The ``wanted`` positions with the most weight, heaviest and newest first.
-
-    Grains that hold several pieces are few and weighed one by one; those that hold one weigh what it weighs, so the
-    newest of them are enough.
+    Which pieces a grain holds is a mask. Grains with one piece weigh what it weighs, so the newest of them are enough;
+    those with several are met through every pair, or, for more than three pieces, among the newest holders of each.
     """
-    seen: set[int] = set()
-    several: set[int] = set()
-    for _, holders, _ in found:
-        several |= seen & holders
-        seen |= holders
-    weighed = [(sum(weight for weight, holders, _ in found if gid in holders), gid) for gid in several]
-    best = nlargest(wanted, weighed)
-    for weight, _, newest in found:
-        if len(best) < wanted or weight > best[-1][0]:
-            alone = islice((gid for gid in newest if gid not in several), wanted)
-            best = nlargest(wanted, [*best, *((weight, gid) for gid in alone)])
-    return best
+    masks = {gid: mask for gid, words in tail.items() if (mask := _mask(asked, words))}
+    in_tail = [sum(1 for mask in masks.values() if mask >> i & 1) for i in range(len(asked))]
+    by_pairs = len(asked) <= _PAIRED
+    limit = wanted if by_pairs else max(wanted, HOLDERS * _PAIRED // len(asked))
+    counts: list[int] = []
+    complete = True
+    for i, unit in enumerate(asked):
+        newest = _holders(db, unit.match, 0, limit)
+        cut_off = len(newest) == limit
+        complete = complete and not cut_off
+        held = _count(db, unit, newest, indexed, len(asked)) if cut_off else len(newest)
+        counts.append(in_tail[i] + held)
+        for gid in newest:
+            masks[gid] = masks.get(gid, 0) | 1 << i
+    size = 2 if by_pairs else len(asked)  # the old ones that hold two of a few pieces, or all of some more
+    groups = combinations(range(len(asked)), size) if by_pairs or (not complete and size <= _JOINED) else ()
+    after = max(0, indexed - _WINDOW) if min(counts) > HOLDERS else 0
+    for group in groups:
+        match = " AND ".join(asked[i].match for i in group)
+        together = sum(1 << i for i in group)
+        for gid in _holders(db, match, after, max(wanted, HOLDERS)):
+            masks[gid] = masks.get(gid, 0) | together
+    weights = [_weight(count, last) for count in counts]
+    known = {mask: sum(w for i, w in enumerate(weights) if mask >> i & 1) for mask in set(masks.values())}
+    weighed = [(known[mask], gid) for gid, mask in masks.items()]
+    return nlargest(wanted, weighed), complete and len(weighed) <= wanted
+
+
+def _mask(asked: list[_Unit], words: list[str]) -> int:
+    return sum(1 << i for i, unit in enumerate(asked) if unit.is_in(words))
+
+
+def _weight(count: int, total: int) -> float:
+    return max(_LEAST_WEIGHT, log((total - count + 0.5) / (count + 0.5))) if count < total else _LEAST_WEIGHT
+
+
+def _count(db: apsw.Connection, unit: _Unit, newest: list[int], indexed: int, pieces_asked: int) -> int:
+    """How many indexed grains hold a piece of which only the newest holders were read.
+
+    Alone it needs no number. Of a word the index knows it, a phrase is counted; among many pieces, where that would
+    add up, it is judged by how close together the newest holders lie.
+    """
+    if pieces_asked == 1:
+        return len(newest)
+    if pieces_asked > _PAIRED:
+        return len(newest) * indexed // (indexed - newest[-1] + 1)
+    if len(unit.words) == 1 and not unit.prefix:
+        return int(scalar(db, "SELECT doc FROM word WHERE term = ?", unit.words) or 0)
+    some = "SELECT 1 FROM text WHERE text MATCH ? LIMIT ?"
+    return int(scalar(db, f"SELECT count(*) FROM ({some})", (unit.match, _COUNTED)))
 
 
 def _holders(db: apsw.Connection, match: str, after: int, limit: int) -> list[int]:
     sql = "SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"
     return [row[0] for row in rows(db, sql, (match, after, limit))]
+
+
+def _by_length(
+    db: apsw.Connection, some: list[tuple[float, int]], tail: dict[int, list[str]]
+) -> list[tuple[float, int]]:
+    """``some`` by their score: what they hold, less for a long text; best first, then newest."""
+    sizes = _sizes(db, [gid for _, gid in some if gid not in tail])
+    sizes.update((gid, len(tail[gid])) for _, gid in some if gid in tail)
+    return sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
 
 
 def _live(db: apsw.Connection, best: list[tuple[float, int]], where: str, k: int) -> list[StoredGrain]:
@@ -259,6 +263,8 @@ def _live(db: apsw.Connection, best: list[tuple[float, int]], where: str, k: int
 
 def _sizes(db: apsw.Connection, gids: list[int]) -> dict[int, int]:
     """How many words each indexed text has, as FTS5 keeps it: one variable-length integer."""
+    if not gids:
+        return {}
     sql = "SELECT d.id, d.sz FROM json_each(?) j CROSS JOIN text_docsize d ON d.id = j.value"
     return {gid: size_of(raw) for gid, raw in rows(db, sql, (listed(gids),))}
 
