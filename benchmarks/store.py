@@ -238,7 +238,8 @@ def measure_chains(store: Store, report: Report) -> None:
 
     report.add("supersede, durable", each(supersede, range(1, 100)))
     assert len(store.history(head[40])) == 100, "the chain is not whole"
-    report.add("history of 100", each(lambda _: store.history(head[0]), range(100)))
+    report.add("history of 100", each(lambda _: store.history(head[-1]), range(100)), "from its head")
+    report.add("history of 100, first", each(lambda _: store.history(head[0]), range(100)), "from its oldest")
 
 
 def measure_search(store: Store, vocabulary: list[str], report: Report) -> None:
