@@ -93,6 +93,14 @@ class Manifest:
 
 
 @dataclass(frozen=True, slots=True)
+class Covered:
+    """How far an applied recommendation covers evidence: the arrival position of its apply, and when that was (ms)."""
+
+    seq: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """What an analyzer may see: a reader, its resolved parameters, the run's time and namespaces."""
 
@@ -101,11 +109,11 @@ class Context:
     now_ms: int
     namespaces: Sequence[str] | None
     family: str
-    covered: Mapping[str, int] = field(default_factory=dict)
+    covered: Mapping[str, Covered] = field(default_factory=dict)
 
-    def covered_until(self, target_ref: str, action: str) -> int:
-        """Arrival position up to which an applied recommendation of this identity covers evidence; 0 for none."""
-        return self.covered.get(identity(self.family, target_ref, action), 0)
+    def covered_until(self, target_ref: str, action: str) -> Covered | None:
+        """Up to where an applied recommendation of this identity covers evidence; None: nothing was applied."""
+        return self.covered.get(identity(self.family, target_ref, action))
 
 
 class Analyzer(Protocol):

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from deja_tui.engine import audit, lifecycle, views
-from deja_tui.engine.analyzer import Analyzer, Context
+from deja_tui.engine.analyzer import Analyzer, Context, Covered
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.faults import LoopError
@@ -195,12 +195,12 @@ def _floor(floor: str | None) -> str:
     return floor or "info"
 
 
-def _covered(substrate: Substrate) -> dict[str, int]:
-    """Identity → arrival position up to which an applied recommendation covers evidence (RUN-3)."""
-    covered: dict[str, int] = {}
+def _covered(substrate: Substrate) -> dict[str, Covered]:
+    """Identity → up to where its newest apply covers evidence (RUN-3)."""
+    covered: dict[str, Covered] = {}
     for row in views.ledger(substrate, ("applied",)):
-        if not row.foreign:
-            covered[row.identity] = max(row.decided_seq, covered.get(row.identity, 0))
+        if not row.foreign and (row.identity not in covered or row.decided_seq > covered[row.identity].seq):
+            covered[row.identity] = Covered(row.decided_seq, row.decided_at)
     return covered
 
 

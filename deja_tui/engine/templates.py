@@ -15,6 +15,7 @@ from deja_tui.text import clean, clip, unfenced
 
 TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
+    "tool_failure.again": "{tool}: {count} of {calls} calls since the apply failed the same way: «{signature}»",
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
 }
 _FIELD = re.compile(r"\{([a-z_]+)\}")

@@ -62,6 +62,7 @@ _TEXT_HANG: Final = 3
 _SUMMARY_LEAST: Final = 32
 _TARGET_LEAST: Final = 8
 _ADDRESS_ROOM: Final = 78
+_DAY_MS: Final = 86_400_000
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 
 
@@ -237,13 +238,22 @@ def about(detail: Detail, now_ms: int) -> Line:
 
 
 def baseline(detail: Detail) -> str | None:
-    """``8 of 20 (40 %), 30 d`` where the finding counted something, else None."""
+    """``8 of 20 (40 %) in 30 d`` where the finding counted something, else None.
+
+    What was counted anew after an apply says so: ``4 of 4 since the apply of 2026-03-02 09:00Z``. The window is named
+    beside it only where it is the shorter of the two.
+    """
     arguments = detail.recommendation.summary.args
     part, whole = arguments.get("count"), arguments.get("calls")
     if not (isinstance(part, int) and isinstance(whole, int)):
         return None
     days = detail.recommendation.params.get("window_days")
-    return ratio(part, whole) + (f" in {days} d" if isinstance(days, int) else "")
+    given = arguments.get("since")
+    since = given if isinstance(given, int) and not isinstance(given, bool) else None
+    told = ratio(part, whole)
+    if isinstance(days, int) and (since is None or since < detail.recommendation.created_at - days * _DAY_MS):
+        told += f" in {days} d"
+    return told if since is None else f"{told} since the apply of {utc(since)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +480,7 @@ def run(outcome: RunOutcome) -> list[Line]:
         why = clean(outcome.skip_reason or "no reason given", limit=120)
         return [line(Span("skipped", "strong"), f": {why}"), line(new)]
     counts = [f"{outcome.proposed} proposed", f"{outcome.stored} stored", f"{outcome.refreshed} refreshed"]
-    counts += [f"{outcome.deduped} already known", f"{outcome.closed} closed"]
+    counts.append(f"{outcome.closed} closed")
     if outcome.auto_applied:
         counts.append(f"{outcome.auto_applied} applied under policy")
     lines = [line(Span("ran", "strong"), f": {', '.join(counts)}"), line(new)]

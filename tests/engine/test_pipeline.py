@@ -444,6 +444,14 @@ def test_an_applied_lesson_covers_what_was_there_and_nothing_newer() -> None:
     assert outcome.stored == 1
     found = body(substrate, only(substrate))
     assert (found.summary.args["count"], found.summary.args["calls"], found.evidence_total) == (3, 3, 3)
+    assert (found.summary.args["since"], found.summary.template_id) == (NOW, "tool_failure.again")
+    assert found.metric is not None
+    assert (found.metric["since"], found.metric["window"]) == (
+        NOW,
+        "30d since the apply of 2026-03-02 09:00Z",
+    )
+    (queued,) = reports.queue(substrate, ("pending",))
+    assert queued.summary == "x: 3 of 3 calls since the apply failed the same way: «boom»"
     assert found.operations[0].kind == "supersede", "the lesson that is live is replaced, not doubled"
     lifecycle.approve_and_apply(substrate, only(substrate), "why", ANA, NOW + DAY)
     assert len([g for g in substrate.scan("fact") if g.live]) == 1

@@ -13,7 +13,7 @@ from deja_tui.present.line import plain as line_text
 from deja_tui.text import cells
 from tests.present import build
 from tests.present.hostile import HOSTILE, harmless
-from tests.support import NOW
+from tests.support import DAY, NOW
 
 
 def test_a_queue_is_a_table() -> None:
@@ -212,25 +212,44 @@ def test_a_dry_run_is_one_sentence() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("since", "shown"),
+    [
+        (None, "8 of 20 (40 %) in 30 d"),
+        (NOW - 5 * DAY, "8 of 20 (40 %) since the apply of 2026-02-25 09:00Z"),
+        (NOW - 60 * DAY, "8 of 20 (40 %) in 30 d since the apply of 2026-01-01 09:00Z"),
+        ("x", "8 of 20 (40 %) in 30 d"),
+    ],
+)
+def test_a_count_says_what_it_counts(since: object, shown: str) -> None:
+    """What was counted since an apply is never shown as if it were the whole window."""
+    found = build.tool_failure()
+    args = {**found.recommendation.summary.args, **({"since": since} if since else {})}
+    body = replace(found.recommendation, summary=replace(found.recommendation.summary, args=args))
+    found = replace(found, recommendation=body)
+    assert recommendation.baseline(found) == shown
+    assert any(line_text(one).endswith(shown) for one in recommendation.finding(found, NOW, 100))
+
+
 def test_a_run_tells_what_it_did() -> None:
-    """Counts first, then what was left out and why."""
+    """Counts first, then what was left out, each by its own name: what is cooling was not "already known"."""
     outcome = RunOutcome(
         "ran",
         None,
         18,
         2,
         proposed=3,
-        deduped=1,
+        deduped=5,
         stored=2,
-        dropped={"cooling": 1},
+        dropped={"cooling": 1, "refused": 1, "open": 2, "below_floor": 1},
         analyzers_run=("loop.tool_failure/1",),
         analyzers_skipped=(SkippedAnalyzer("loop.fork_surfacing/1", "needs forks"),),
         recommendations=(build.address("a"),),
     )
     assert plain.run_lines(outcome) == [
-        "ran: 3 proposed, 2 stored, 0 refreshed, 1 already known, 0 closed",
+        "ran: 3 proposed, 2 stored, 0 refreshed, 0 closed",
         "18 new grains, 2 new errors since last time",
-        "not stored: 1 cooling",
+        "not stored: 1 below_floor, 1 cooling, 2 open, 1 refused",
         "analyzers: tool_failure/1",
         "left out: fork_surfacing/1 (needs forks)",
         "recommendation ca978112",

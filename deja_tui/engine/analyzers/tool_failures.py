@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from deja_tui.engine import cal_writer
-from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
+from deja_tui.engine.analyzer import DAY_MS, Context, Covered, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import Add, Operation, Supersede
 from deja_tui.engine.substrate import FailureCluster
-from deja_tui.text import fold
+from deja_tui.text import fold, utc
 
 RELATION: Final = "fails_with"
 ACTION: Final = "cluster_failure"
@@ -56,35 +56,36 @@ class ToolFailures:
         most = max((cluster.count for cluster in clusters), default=0)
         need = int(ctx.params["min_count"])
         if any(_fires(ctx.params, cluster) for cluster in clusters):
-            return Activation("active", most, need, "failures of one kind")
+            return Activation("active", most, need, _unit(ctx))
         state = "quiet" if most >= need else "below_threshold"
-        return Activation(state, most, need, "failures of one kind", "deja import claude-code PATH")
+        return Activation(state, most, need, _unit(ctx), "deja import claude-code PATH")
 
     def _draft(self, ctx: Context, cluster: FailureCluster) -> Draft | None:
         target = f"entity:lessons/{cluster.tool[:_SHOWN]}#{digest12(cluster.tool, cluster.signature)}"
-        after = ctx.covered_until(target, ACTION)
-        if not after and not _fires(ctx.params, cluster):
+        covered = ctx.covered_until(target, ACTION)
+        if not covered and not _fires(ctx.params, cluster):
             return None
         members = ctx.read.tool_failure_members(
-            cluster, _since(ctx), ctx.now_ms, after, ctx.namespaces, MAX_EVIDENCE
+            cluster, _since(ctx), ctx.now_ms, covered.seq if covered else 0, ctx.namespaces, MAX_EVIDENCE
         )
         # counting again what arrived since an apply costs a pass, so it is done only when it can matter
         if len(members) < min(int(ctx.params["min_count"]), MAX_EVIDENCE):
             return None
-        counted = _again(ctx, cluster, after) if after else cluster
+        counted = _again(ctx, cluster, covered.seq) if covered else cluster
         if counted is None or not _fires(ctx.params, counted):
             return None
         rate = counted.count / counted.calls
         return Draft(
             target_ref=target,
             action=ACTION,
-            template_id="tool_failure.cluster",
+            template_id="tool_failure.again" if covered else "tool_failure.cluster",
             args={
                 "tool": counted.tool,
                 "count": counted.count,
                 "calls": counted.calls,
                 "rate": int(rate * 100 + 0.5),
                 "signature": counted.signature,
+                **_counted_since(covered),
             },
             severity=_severity(rate, counted.count),
             operations=(_lesson(ctx, counted, rate),),
@@ -92,10 +93,14 @@ class ToolFailures:
             evidence_total=counted.count,
             newest_evidence=max(member.seq for member in members),
             evidence_query=cal_writer.recall("tools", {"tool_name": counted.tool, "is_error": True}),
-            metric=_metric(ctx, counted),
+            metric=_metric(ctx, counted, covered),
             confidence=round(rate, 4),
             importance=round(0.5 + rate / 2, 4),
         )
+
+
+def _unit(ctx: Context) -> str:
+    return f"failures of one kind in the last {ctx.params['window_days']} days"
 
 
 def _since(ctx: Context) -> int:
@@ -135,13 +140,20 @@ def _lesson(ctx: Context, cluster: FailureCluster, rate: float) -> Operation:
     return Add("fact", cluster.namespace, fields)
 
 
-def _metric(ctx: Context, cluster: FailureCluster) -> dict[str, Any]:
+def _counted_since(covered: Covered | None) -> dict[str, int]:
+    """When counting began, where it began at an apply: ``since``, epoch ms of that decision."""
+    return {"since": covered.at} if covered else {}
+
+
+def _metric(ctx: Context, cluster: FailureCluster, covered: Covered | None) -> dict[str, Any]:
+    window = f"{ctx.params['window_days']}d"
     return {
         "metric": "tool_error_recurrence",
         "baseline": 0.0,
         "unit": "count",
         "n": cluster.calls,
-        "window": f"{ctx.params['window_days']}d",
+        "window": f"{window} since the apply of {utc(covered.at)}" if covered else window,
+        **_counted_since(covered),
         "subject": cluster.tool,
         "relation": cluster.signature,
         "review_after_ms": DAY_MS,
