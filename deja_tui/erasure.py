@@ -119,6 +119,19 @@ class Eraser:
             done = self._erase(act, [full], told, "delete", f"hash:{full}", governed=grain is not None)
         return _settled(done, self._store)
 
+    def forget_versions(self, find: Callable[[], Sequence[str]], because: str, target: str) -> Erased:
+        """Erase the versions of one thing, which ``find`` lists inside the act, with one audit grain. Raises as `forget`."""
+        self._who.need("admin")
+        told = lifecycle.check_reason(because)
+        with self._store.act(governed=True) as act:
+            addresses = find()
+            for address in addresses:
+                grain = self._read(address)
+                if grain is not None:
+                    self._store.refuse_reserved(grain.type, grain.namespace)
+            done = self._erase(act, addresses, told, "delete", target)
+        return _settled(done, self._store)
+
     # --- a subject ---
 
     def subject_report(

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, Protocol, Self
 from deja_tui.adapter import StoreSubstrate, build
 from deja_tui.constructors import Constructors
 from deja_tui.copies import Copies, restore_file
+from deja_tui.documents import Documents
 from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.faults import LoopError
@@ -58,7 +59,9 @@ def host_clock() -> int:
         return time.time_ns() // 1_000_000
     told = pinned.strip()
     if not told.isascii() or not told.isdigit() or len(told) > 15 or int(told) > _LAST_MS:
-        raise DejaError("CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds before the year 10000")
+        raise DejaError(
+            "CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds before the year 10000"
+        )
     return int(told)
 
 
@@ -87,7 +90,8 @@ class Captured:
 class Memory(Constructors):
     """One memory file.
 
-    Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations.
+    Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations, ``docs`` to
+    documents, ``telemetry`` to what was counted.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class Memory(Constructors):
         self.eraser = Eraser(store, self.telemetry, who, clock)
         self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self.loop = Loop(self)
+        self.docs = Documents(self)
 
     @classmethod
     def open(
