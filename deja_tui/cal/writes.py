@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -215,9 +216,9 @@ class Writes:
             note=str(given.get("note", reason)),
             evidence=[str(item).removeprefix("sha256:") for item in evidence],
             severity=str(given.get("severity", "low")),
-            operations=proposals[0],
-            edit=proposals[1],
-            data=proposals[2],
+            operations=None if proposals[0] is None else [_json(item) for item in _listed(proposals[0])],
+            edit=None if proposals[1] is None else _json(proposals[1]),
+            data=None if proposals[2] is None else _json(proposals[2]),
         )
         return Answer("added", {"hash": address, "grain_type": "recommendation"})
 
@@ -374,6 +375,23 @@ def reason_of(node: ast.Value | None, env: Env, at: ast.Statement) -> str:
 
 def not_offered(word: str, env: Env, at: ast.Statement) -> CalError:
     return env.fail("CAL-E130", f"{word} is not offered here", at.span)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _json(value: Any) -> Mapping[str, Any]:
+    """A proposal is written as JSON text, because the language has no maps. Raises VAL-E001."""
+    try:
+        told = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise ValidationError(
+            "VAL-E001", "what a draft proposes is JSON text of a map", 'For example "{\\"op\\": …}".'
+        )
+    return told
 
 
 def _carried(old: StoredGrain) -> dict[str, Any]:

@@ -12,7 +12,7 @@ def line(row: Row, page: Page) -> str:
     said = content(row, page)
     if row.grain_type == "fact" and row.fields.get("subject") is not None:
         return f"{safe(row.fields['subject'])} {said}"
-    return said or row.grain_type
+    return said or safe(row.fields.get("tool_name") or row.grain_type)
 
 
 def render(page: Page) -> str:
