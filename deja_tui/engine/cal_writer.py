@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from deja_tui.text import door
@@ -22,13 +23,29 @@ def quote(text: str) -> str | None:
     return '"' + kept.translate(_ESCAPES) + '"'
 
 
-def recall(plural: str, conditions: dict[str, str | bool], limit: int = 1000) -> str | None:
-    """``RECALL <plural> WHERE a = … AND b = … LIMIT n``, or None when it cannot be written or is too long."""
-    parts: list[str] = []
-    for name, value in conditions.items():
-        literal = ("true" if value else "false") if isinstance(value, bool) else quote(value)
-        if literal is None:
-            return None
-        parts.append(f"{name} = {literal}")
-    told = f"RECALL {plural} WHERE {' AND '.join(parts)} LIMIT {limit}"
+def recall(
+    plural: str,
+    conditions: Mapping[str, str | bool | Sequence[str]],
+    limit: int = 1000,
+    since_ms: int | None = None,
+) -> str | None:
+    """``RECALL <plural> SINCE ms WHERE a = … AND b IN (…) LIMIT n``, or None when it cannot be written or is too long.
+
+    Several texts are any of them, one is that one. ``since_ms``: epoch ms of the earliest creation.
+    """
+    parts = [_condition(name, value) for name, value in conditions.items()]
+    if None in parts:
+        return None
+    times = "" if since_ms is None else f" SINCE {since_ms}"
+    told = f"RECALL {plural}{times} WHERE {' AND '.join(map(str, parts))} LIMIT {limit}"
     return told if len(told) <= _MAX_CHARACTERS else None
+
+
+def _condition(name: str, value: str | bool | Sequence[str]) -> str | None:
+    if isinstance(value, bool):
+        return f"{name} = {'true' if value else 'false'}"
+    texts = list(dict.fromkeys([value] if isinstance(value, str) else value))
+    literals = [literal for text in texts if (literal := quote(text)) is not None]
+    if len(literals) < len(texts):
+        return None
+    return f"{name} = {literals[0]}" if len(literals) == 1 else f"{name} IN ({', '.join(literals)})"

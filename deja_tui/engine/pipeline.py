@@ -383,6 +383,11 @@ def _without_confidence(operation: Operation) -> dict[str, Any]:
     return plain
 
 
+def _counted(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without the example: which of several failures is shown changes nothing about the finding."""
+    return {name: value for name, value in args.items() if name != "example"}
+
+
 def _same(body: Recommendation, draft: Draft) -> bool:
     """Whether a stored recommendation already says what the draft says."""
     return (
@@ -390,6 +395,6 @@ def _same(body: Recommendation, draft: Draft) -> bool:
         and body.evidence_total == draft.evidence_total
         and body.severity == draft.severity
         and body.summary.template_id == draft.template_id
-        and dict(body.summary.args) == dict(draft.args)
+        and _counted(body.summary.args) == _counted(draft.args)
         and [to_plain(op) for op in body.operations] == [to_plain(op) for op in draft.operations]
     )

@@ -398,6 +398,9 @@ def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
         rows.append(("address", line(Span(recommendation.address, "address"))))
     if counted:
         rows.append(("counted", line(counted)))
+    example = recommendation.summary.args.get("example")
+    if isinstance(example, str) and example:
+        rows.append(("newest", line(fenced(example, EVIDENCE_LIMIT))))
     creator = creator_name(detail.creator, recommendation.analyzer)
     rows.append(("proposed", line(f"{utc(recommendation.since)}  by {creator}")))
     if recommendation.params:

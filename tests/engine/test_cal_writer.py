@@ -36,10 +36,17 @@ def test_a_quoted_text_reads_back_as_itself(given_: str) -> None:
         ({"subject": "a"}, 'RECALL facts WHERE subject = "a" LIMIT 1000'),
         ({"subject": 'x" OR 1=1', "is_error": True}, 'RECALL facts WHERE subject = "x\\" OR 1=1" AND is_error = true LIMIT 1000'),
         ({"ok": False}, "RECALL facts WHERE ok = false LIMIT 1000"),
+        ({"subject": ["a", "A", "a"], "x": ["b"]}, 'RECALL facts WHERE subject IN ("a", "A") AND x = "b" LIMIT 1000'),
+        ({"subject": ["a", "a\u202eb"]}, None),
         ({"subject": "a\u202eb"}, None),
         ({"subject": "x" * 3_000}, None),
     ],
 )  # fmt: skip
-def test_a_query_is_whole_or_absent(conditions: dict[str, str | bool], told: str | None) -> None:
+def test_a_query_is_whole_or_absent(conditions: dict[str, str | bool | list[str]], told: str | None) -> None:
     """A value that cannot be written, or a text that would be stored with every refresh, gives no query."""
     assert recall("facts", conditions) == told
+
+
+def test_a_query_may_begin_at_a_time() -> None:
+    """Epoch milliseconds, before the conditions."""
+    assert recall("tools", {"a": "b"}, since_ms=5) == 'RECALL tools SINCE 5 WHERE a = "b" LIMIT 1000'

@@ -697,6 +697,22 @@ def test_a_finding_is_bounded_before_it_is_stored() -> None:
     assert dict(with_fake(substrate, found, NOW + 1).dropped) == {"open": 1}
 
 
+def test_another_example_alone_refreshes_nothing() -> None:
+    """What is shown of several failures may change from run to run; what was counted may not."""
+    substrate = ReferenceSubstrate()
+    fact(substrate, "a", "b", "c")
+    for n, (args, refreshed) in enumerate(
+        (
+            ({"count": 1}, 0),
+            ({"count": 1, "example": "x"}, 0),
+            ({"count": 1, "example": "y"}, 0),
+            ({"count": 2}, 1),
+        )
+    ):
+        outcome = with_fake(substrate, lambda ctx, args=args: [sound(ctx, args=args)], NOW + n)  # type: ignore[misc]
+        assert outcome.refreshed == refreshed
+
+
 def test_two_findings_of_one_identity_are_one() -> None:
     """The second is counted as a duplicate of the run."""
     substrate = ReferenceSubstrate()

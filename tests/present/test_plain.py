@@ -231,6 +231,16 @@ def test_a_count_says_what_it_counts(since: object, shown: str) -> None:
     assert any(line_text(one).endswith(shown) for one in recommendation.finding(found, NOW, 100))
 
 
+def test_the_newest_failure_is_shown_with_its_digits() -> None:
+    """The signature leaves them out; text of a tool is fenced and cleaned."""
+    found = build.tool_failure()
+    args = {**found.recommendation.summary.args, "example": "HTTP 429 after 4295 ms » ok\x1b[0m"}
+    body = replace(found.recommendation, summary=replace(found.recommendation.summary, args=args))
+    lines = [line_text(one) for one in recommendation.finding(replace(found, recommendation=body), NOW, 100)]
+    assert " newest      «HTTP 429 after 4295 ms \\xbb ok\\x1b[0m»" in lines
+    assert not any("newest" in line_text(one) for one in recommendation.finding(found, NOW, 100))
+
+
 def test_a_run_tells_what_it_did() -> None:
     """Counts first, then what was left out, each by its own name: what is cooling was not "already known"."""
     outcome = RunOutcome(

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from deja_tui.engine import cal_writer
-from deja_tui.engine.analyzer import Context, Manifest, Param
+from deja_tui.engine.analyzer import Context, Manifest
 from deja_tui.engine.analyzers.tool_failures import RELATION
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.identity import digest12
@@ -41,7 +41,7 @@ class DuplicateSweep:
         title="Duplicate facts",
         description="one fact stored several times",
         tier="T1",
-        params=(Param("jaccard", "float", 0.9, 0.5, 1.0, "overlap at which two notes are near-duplicates"),),
+        params=(),
         auto_apply="structural_curation",
     )
 
@@ -95,12 +95,17 @@ def _draft(group: Sequence[StoredGrain]) -> Draft:
         evidence=tuple(grain.address for grain in cited[:MAX_EVIDENCE]),
         evidence_total=len(group),
         newest_evidence=None,
-        evidence_query=cal_writer.recall(
-            "facts", {"subject": str(kept.get("subject")), "relation": str(kept.get("relation"))}
-        ),
+        evidence_query=_query(group),
         remaining=len(copies) - len(operations),
         confidence=1.0,
     )
+
+
+def _query(group: Sequence[StoredGrain]) -> str | None:
+    """A query that finds every member: the language compares exactly, so each spelling is named."""
+    names = ("subject", "relation", "object")
+    spelt = {name: [str(grain.get(name)) for grain in group] for name in names}
+    return cal_writer.recall("facts", {"namespace": group[0].namespace, **spelt})
 
 
 def _bounded(operations: list[Retire]) -> list[Retire]:

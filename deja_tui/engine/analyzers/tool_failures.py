@@ -5,13 +5,14 @@ Signal: calls of one tool with one error signature, as a share of all its calls 
 Harm: the agent repeats a call that will not work.
 Fires: count ≥ min_count and (count / calls ≥ min_rate or count ≥ min_abs).
 Stays quiet: below both; calls dated after now; calls whose result never came; failures that an applied lesson covers.
-Hostile text: the signature is tool output. It is cut to 80 characters, shown fenced, and nothing is applied unasked.
+Hostile text: signature and example are tool output. They are cut to 80 and 200 characters, shown fenced, and nothing is
+applied unasked.
 Apply class: never automatic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from deja_tui.engine import cal_writer
@@ -20,12 +21,15 @@ from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import Add, Operation, Supersede
-from deja_tui.engine.substrate import FailureCluster
-from deja_tui.text import fold, utc
+from deja_tui.engine.substrate import FailureCluster, StoredGrain
+from deja_tui.engine.views import error_text
+from deja_tui.text import compact_json, fold, strip_terminal_codes, utc
 
 RELATION: Final = "fails_with"
 ACTION: Final = "cluster_failure"
 _SHOWN: Final = 120
+_EXAMPLE: Final = 200
+_EXAMPLE_READ: Final = 4_096
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 
 
@@ -85,6 +89,7 @@ class ToolFailures:
                 "calls": counted.calls,
                 "rate": int(rate * 100 + 0.5),
                 "signature": counted.signature,
+                "example": _example(members[0]),
                 **_counted_since(covered),
             },
             severity=_severity(rate, counted.count),
@@ -92,7 +97,7 @@ class ToolFailures:
             evidence=tuple(member.address for member in members),
             evidence_total=counted.count,
             newest_evidence=max(member.seq for member in members),
-            evidence_query=cal_writer.recall("tools", {"tool_name": counted.tool, "is_error": True}),
+            evidence_query=_query(ctx, counted, members),
             metric=_metric(ctx, counted, covered),
             confidence=round(rate, 4),
             importance=round(0.5 + rate / 2, 4),
@@ -111,6 +116,28 @@ def _again(ctx: Context, cluster: FailureCluster, after: int) -> FailureCluster 
     """The same cluster counted over arrivals since the lesson was applied."""
     newer = ctx.read.tool_failures(_since(ctx), ctx.now_ms, after, ctx.namespaces)
     return next((c for c in newer if (c.tool, c.signature) == (cluster.tool, cluster.signature)), None)
+
+
+def _example(newest: StoredGrain) -> str:
+    """The first line of the newest failure, with the digits that the signature leaves out; "" when there is none."""
+    text = error_text(newest)
+    told = strip_terminal_codes((text if isinstance(text, str) else compact_json(text))[:_EXAMPLE_READ])
+    return next((line[:_EXAMPLE] for part in told.splitlines() if (line := part.strip())), "")
+
+
+def _query(ctx: Context, cluster: FailureCluster, members: Sequence[StoredGrain]) -> str | None:
+    """The failures of the tool in the window, in the namespaces of the cluster and of what is cited.
+
+    More than the cluster: the language does not compare signatures. A cluster that is cited in part may have further
+    members in a namespace that no cited one is in.
+    """
+    spaces = sorted({cluster.namespace, *(member.namespace for member in members)})
+    conditions: dict[str, str | bool | Sequence[str]] = {
+        "namespace": spaces,
+        "tool_name": cluster.tool,
+        "is_error": True,
+    }
+    return cal_writer.recall("tools", conditions, since_ms=_since(ctx))
 
 
 def _fires(params: Any, cluster: FailureCluster) -> bool:

@@ -83,7 +83,12 @@ def test_a_finding_in_full() -> None:
     assert dict(one.summary.args) == {
         "count": 3, "subject": "ACME", "relation": "likes", "object": shown.get("object"),
     }  # fmt: skip
-    assert one.evidence_query == 'RECALL facts WHERE subject = "ACME" AND relation = "likes" LIMIT 1000'
+    objects = '", "'.join(dict.fromkeys(str(substrate.get(a).get("object")) for a in (kept, middle, late)))  # type: ignore[union-attr]
+    assert one.evidence_query == (
+        'RECALL facts WHERE namespace = "team" AND subject IN ("ACME", "Acme") AND relation = "likes"'
+        f' AND object IN ("{objects}") LIMIT 1000'
+    )
+    assert dict(one.params) == {}
     assert (one.destructive, one.rollbackable) == (False, True)
 
 

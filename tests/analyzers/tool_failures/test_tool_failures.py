@@ -96,6 +96,7 @@ def test_a_finding_in_full() -> None:
     )
     assert dict(one.summary.args) == {
         "tool": "stripe_refund", "count": 5, "calls": 7, "rate": 71, "signature": signature,
+        "example": "Rate limited after 12 ms",
     }  # fmt: skip
     assert one.evidence == tuple(reversed(failing))
     assert one.operations == (
@@ -104,8 +105,9 @@ def test_a_finding_in_full() -> None:
             "source_type": "derived",
         }),
     )  # fmt: skip
-    assert (
-        one.evidence_query == 'RECALL tools WHERE tool_name = "stripe_refund" AND is_error = true LIMIT 1000'
+    assert one.evidence_query == (
+        f"RECALL tools SINCE {NOW - 30 * DAY}"
+        ' WHERE namespace = "shared" AND tool_name = "stripe_refund" AND is_error = true LIMIT 1000'
     )
     assert one.metric == {
         "metric": "tool_error_recurrence", "baseline": 0.0, "unit": "count", "n": 7, "window": "30d",
@@ -113,6 +115,46 @@ def test_a_finding_in_full() -> None:
         "horizons_ms": [DAY, 7 * DAY, 30 * DAY],
     }  # fmt: skip
     assert (one.destructive, one.rollbackable) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "example"),
+    [
+        ("Rate limited after 4295 ms", "Rate limited after 4295 ms"),
+        ("\n  \x1b[31mHTTP 429\x1b[0m from 10.0.0.1  \nmore", "HTTP 429 from 10.0.0.1"),
+        ("x" * 300, "x" * 200),
+        ("\n" * 9_000 + "late", ""),
+        ("", ""),
+    ],
+)
+def test_one_raw_line_stands_beside_the_signature(text: str, example: str) -> None:
+    """§4.1: digits carry the status; the first line of the newest failure, without codes, at most 200 characters."""
+    substrate = ReferenceSubstrate()
+    calls(substrate, "t", text, 3)
+    (one,) = found(substrate)
+    assert one.summary.args["example"] == example
+    assert (go(substrate, NOW + 1).refreshed, len(views.ledger(substrate))) == (0, 1)
+
+
+def test_the_example_is_of_the_newest_failure() -> None:
+    """It changes only together with the evidence."""
+    substrate = ReferenceSubstrate()
+    for n in range(3):
+        calls(substrate, "t", f"after {n} ms", 1, at=NOW - DAY + n)
+    (one,) = found(substrate)
+    assert one.summary.args["example"] == "after 2 ms"
+    calls(substrate, "t", "after 9 ms", 1, at=NOW - 2 * DAY)
+    (later,) = found(substrate)
+    assert (later.summary.args["example"], later.summary.args["count"]) == ("after 2 ms", 4)
+
+
+def test_the_query_names_every_namespace_of_the_cluster() -> None:
+    """A query that names none reads only the namespace of whoever runs it."""
+    substrate = ReferenceSubstrate()
+    for n, space in enumerate("bab"):
+        calls(substrate, "t", "boom", 1, at=NOW - n, namespace=space)
+    (one,) = found(substrate)
+    assert 'namespace IN ("a", "b")' in str(one.evidence_query)
 
 
 def test_two_kinds_of_failure_of_one_tool_are_two_findings() -> None:
@@ -235,7 +277,8 @@ def test_hostile(name: str) -> None:
     assert len(one.target_ref) < 200
     assert len(one.summary.args["signature"]) <= 80
     if one.evidence_query is not None:
-        assert one.evidence_query.replace('\\"', "").count('"') == 2
+        assert one.evidence_query.replace('\\"', "").count('"') == 4
+    assert len(one.summary.args["example"]) <= 200
     again = go(substrate, NOW + 1)
     assert (again.stored, again.refreshed, again.closed) == (0, 0, 0)
 
