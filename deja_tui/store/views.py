@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -125,16 +124,14 @@ def tool_failure_members(
 def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
     """Groups of two or more live facts with one key, each ordered by (created_at, address). Text decides later (D11).
 
-    Groups are sorted by their folded text. Namespaces that fold to the same name count as one.
+    Groups are sorted by namespace and folded text. Namespaces are compared exactly: recall reads one.
     """
-    alike = _alike_spaces(db)
-    ns = f"CASE ns {' '.join(f'WHEN {a} THEN {b}' for a, b in alike.items())} ELSE ns END" if alike else "ns"
     where = f"{schema.LIVE_FACT} AND {_in(db, namespaces)}"
     keys = (
-        f"SELECT min(id), max(id), count(*), {ns}, s, r, k FROM grain INDEXED BY g_fact WHERE {where}"
-        f" GROUP BY {ns}, s, r, k HAVING count(*) > 1"
+        f"SELECT min(id), max(id), count(*), ns, s, r, k FROM grain INDEXED BY g_fact WHERE {where}"
+        " GROUP BY ns, s, r, k HAVING count(*) > 1"
     )
-    more = f"SELECT id FROM grain INDEXED BY g_fact WHERE {where} AND {ns} = ? AND s = ? AND r = ? AND k = ?"
+    more = f"SELECT id FROM grain INDEXED BY g_fact WHERE {where} AND ns = ? AND s = ? AND r = ? AND k = ?"
     ids = [
         (first, last) if count == 2 else [row[0] for row in rows(db, more, key)]
         for first, last, count, *key in rows(db, keys)
@@ -150,17 +147,7 @@ def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> li
 
 
 def _fact_text(grain: StoredGrain) -> tuple[str, ...]:
-    return fold(grain.namespace), *(fold(str(grain.get(n))) for n in ("subject", "relation", "object"))
-
-
-def _alike_spaces(db: apsw.Connection) -> dict[int, int]:
-    """Of namespaces that fold to the same name, each later one and the first."""
-    folded = sorted((fold(name), gid) for gid, name in rows(db, "SELECT id, name FROM space"))
-    alike: dict[int, int] = {}
-    for _, same in groupby(folded, key=lambda pair: pair[0]):
-        first, *others = [gid for _, gid in same]
-        alike.update(dict.fromkeys(others, first))
-    return alike
+    return grain.namespace, *(fold(str(grain.get(n))) for n in ("subject", "relation", "object"))
 
 
 def fact_matches(db: apsw.Connection, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
