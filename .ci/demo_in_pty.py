@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -35,9 +36,15 @@ def main(program: str) -> None:
         if not asked and b"stripe_refund" in seen:
             os.write(master, b"q")
             asked = True
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if not asked:
-        sys.exit("the console never showed the queue")
+        os.kill(pid, signal.SIGKILL)
+        sys.exit(f"the console never showed the queue: {seen[-2000:]!r}")
+    while time.monotonic() < end and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        select.select([master], [], [], 0.1)
+    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        os.kill(pid, signal.SIGKILL)
+        sys.exit("the console did not quit")
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status != 0:
         sys.exit(f"deja demo left with {status}")
     if b"\x1b[?1049l" not in seen:

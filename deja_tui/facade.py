@@ -622,7 +622,11 @@ class Memory(Constructors):
             )
             yield Fault("LOP-E026", address, told)
         for row in views.ledger(self.substrate):
-            chain = audit.chain(self.substrate, row)
+            try:
+                chain = audit.chain(self.substrate, row)
+            except DejaError as fault:
+                yield Fault(fault.code, row.address, fault.message)
+                continue
             if not chain.verified:
                 yield Fault("LOP-E026", chain.fault_address or row.address, chain.fault or "")
 

@@ -265,7 +265,7 @@ _TERMINAL_CODES = re.compile(
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]"
 )
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_HEX = re.compile(r"\b(?:0x)?(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b|\b0x[0-9a-f]+\b")
+_HEX = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]{8,})\b")
 # a scheme is bounded, or a long run of words with dots between would be searched again from each of them
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,19}://[^\s\"'<>]+")
 _LONG_ID = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
@@ -275,8 +275,9 @@ _PATH = re.compile(r"^[\"'(\[{<`]*(?:~|\.{1,2})?/|\\|/.*/|/[^/]*\.[a-z0-9]{1,5}\
 _DIGITS = re.compile(r"\d+")
 _STATUS_BEFORE = re.compile(
     r"(?:^|(?:\b(?:http|https|status|code|statuscode|status_code|error|err|response|returned|got)\b[^\w]{0,3}))"
-    r"([45]\d\d)(?![\w.:])"
+    r"([45]\d\d)(?!\w|[.:]\d)"
 )
+_STATUS_ALONE = re.compile(r"(?:(?<=\()|(?<=\[))([45]\d\d)(?=[)\]])")
 _STATUS_AFTER = re.compile(
     r"(?<![\w.:])([45]\d\d)(?=[ :,-]{1,3}(?:bad request|unauthori[sz]ed|payment required|forbidden|not found"
     r"|method not allowed|not acceptable|request timeout|conflict|gone|unprocessable|too many|internal server"
@@ -382,5 +383,9 @@ def _token(token: str) -> str:
 
 
 def _numbers(text: str) -> str:
-    kept = {m.span(1) for pattern in (_STATUS_BEFORE, _STATUS_AFTER) for m in pattern.finditer(text)}
+    kept = {
+        m.span(1)
+        for pattern in (_STATUS_BEFORE, _STATUS_AFTER, _STATUS_ALONE)
+        for m in pattern.finditer(text)
+    }
     return _DIGITS.sub(lambda m: m.group() if m.span() in kept else "#", text)

@@ -20,6 +20,7 @@ DAY: Final = 86_400_000
 HOUR: Final = 3_600_000
 _APART: Final = 37 * 60_000
 _MARK: Final = "demo"
+_EARLIEST: Final = 946_684_800_000
 
 # What an agent's web fetch really brings home: a page that tries to colour, to click and to command.
 HOSTILE_PAGE: Final = (
@@ -157,14 +158,14 @@ def seed(path: Path, now_ms: int) -> None:
 
     A file that `seed` has made is left as it is.
     """
+    if now_ms < _EARLIEST:
+        raise DejaError("CLI-E002", "the demo tells of the month before now, and now is before 2000")
     clock = _Hand(now_ms - 31 * DAY)
     with Memory.open(path, actor="agent:shop", clock=clock, durability="normal") as memory:
         if is_demo(memory):
             return
         if memory.substrate.position().grains:
             raise DejaError("CLI-E003", "this file already holds grains", "name a new file for the demo")
-        with memory.store.act() as act:
-            act.set_setting(_MARK, {"now_ms": now_ms})
         _live(memory, clock, now_ms, 31, 8, _MONTH_AGO)
     _decide(path, clock, now_ms - 8 * DAY, "git_push", "the same refusal in every session of that week", True)
     with Memory.open(path, actor="agent:shop", clock=clock, durability="normal") as memory:
@@ -175,6 +176,9 @@ def seed(path: Path, now_ms: int) -> None:
     clock.now_ms = now_ms
     with Memory.open(path, actor="job:nightly", clock=clock) as memory:
         memory.loop.run()
+        # last, so that a file whose making was interrupted is not taken for a whole one
+        with memory.store.act() as act:
+            act.set_setting(_MARK, {"now_ms": now_ms})
 
 
 def _live(

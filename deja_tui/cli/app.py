@@ -15,7 +15,7 @@ from deja_tui import __version__
 _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "demo": ("deja_tui.cli.start", "demo", "Open the console on a memory made up for trying it out."),
     "init": ("deja_tui.cli.start", "init", "Make a memory file from a template."),
-    "ui": ("deja_tui.cli.ui", "ui", "Open the console on a memory."),
+    "ui": ("deja_tui.cli.ui_verb", "ui", "Open the console on a memory."),
     "review": ("deja_tui.cli.review", "review", "Review the queue line by line, on any terminal."),
     "import": ("deja_tui.cli.capture", "import_", "Bring transcripts into a memory."),
     "record-tool-call": ("deja_tui.cli.capture", "record_tool_call", "Store one tool call."),

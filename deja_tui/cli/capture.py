@@ -4,18 +4,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.cli.options import default_path, open_memory, with_db, with_format
+
+if TYPE_CHECKING:
+    from deja_tui.capture.items import CaptureItem
+    from deja_tui.facade import Captured, Memory
 
 
 @click.command("import")
 @click.argument("kind", type=click.Choice(["claude-code"]))
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Read and report; store nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stored; store nothing.")
 @click.option("--loop", "run_loop", is_flag=True, help="Run the Deja Loop afterwards.")
 @with_db
 @with_format
@@ -36,13 +45,17 @@ def import_(
     Example: deja import claude-code ~/.claude/projects --loop
     """
     from deja_tui.capture.importers.claude_code import import_claude_code
+    from deja_tui.facade import host_clock
     from deja_tui.present.activation import quiet_lines
     from deja_tui.present.imported import import_lines
     from deja_tui.present.plain import run_lines
 
-    with open_memory(db, namespace=namespace, actor=actor, create=True) as memory:
-        report = import_claude_code(memory, path, now_ms=memory.clock(), dry_run=dry_run).to_json()
-        outcome = memory.loop.run() if run_loop and not dry_run else None
+    outcome = None
+    with _Sink(db, namespace, actor, dry_run) as sink:
+        report = import_claude_code(sink, path, now_ms=host_clock()).to_json()
+        report["dry_run"] = dry_run
+        if run_loop and not dry_run:
+            outcome = sink.memory.loop.run()
     if as_json:
         output.as_json(report if outcome is None else {**report, "run": output.outcome(outcome)})
         return
@@ -51,6 +64,70 @@ def import_(
         output.lines(["", *run_lines(outcome, output.width()), *quiet_lines(outcome, output.width())])
     elif not dry_run and report["added"]:
         output.lines(["next: deja loop run" + (f" --db {db}" if db else "")])
+
+
+class _Taken(Exception):
+    """Ends the act of a dry run, so that all of it is taken back."""
+
+
+class _Sink:
+    """Where an import stores. The memory is opened with the first items, so that an unreadable source makes no file.
+
+    A dry run stores too, in one act that is taken back at its end (or in a file that is thrown away when there is
+    none yet): what it reports as new, completed and known is what an import would answer.
+    """
+
+    def __init__(self, db: Path | None, namespace: str, actor: str, dry_run: bool) -> None:
+        self._db = db
+        self._namespace = namespace
+        self._actor = actor
+        self._dry_run = dry_run
+        self._stack = ExitStack()
+        self._memory: Memory | None = None
+        self.added = 0
+
+    def __enter__(self) -> _Sink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._memory is None and not self._dry_run:
+            _ = self.memory  # an empty source of the right kind is an empty import, not a missing memory
+        self._stack.close()
+        if kind is not None and self.added and not self._dry_run:
+            click.echo(f"stored before that: {self.added}; importing again goes on from there", err=True)
+
+    @property
+    def memory(self) -> Memory:
+        if self._memory is None:
+            self._memory = self._open()
+        return self._memory
+
+    def capture(self, items: Iterable[CaptureItem]) -> Captured:
+        done = self.memory.capture(items)
+        self.added += done.added + done.completed
+        return done
+
+    def _open(self) -> Memory:
+        path = self._db or default_path()
+        if self._dry_run and not path.exists():
+            path = Path(self._stack.enter_context(TemporaryDirectory(prefix="deja-dry-"))) / "memory.deja"
+        elif self._db is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        memory: Memory = self._stack.enter_context(
+            open_memory(path, namespace=self._namespace, actor=self._actor, create=True)
+        )
+        if self._dry_run:
+            self._stack.enter_context(_taken_back(memory))
+        return memory
+
+
+@contextmanager
+def _taken_back(memory: Memory) -> Iterator[None]:
+    with suppress(_Taken), memory.store.act():
+        yield
+        raise _Taken
 
 
 @click.command("record-tool-call")

@@ -11,7 +11,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import open_memory, with_because, with_db, with_format
+from deja_tui.cli.options import open_memory, with_because, with_file, with_format
 from deja_tui.engine.objects import STATUSES
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
@@ -48,7 +48,7 @@ class Span(click.ParamType[int]):
 
 
 @click.command()
-@with_db
+@with_file
 @with_format
 @click.option("--min-new", type=click.IntRange(0), metavar="N", help="Run when at least N grains are new.")
 @click.option(
@@ -64,7 +64,6 @@ class Span(click.ParamType[int]):
 )
 def run(
     db: Path | None,
-    namespace: str,
     actor: str,
     as_json: bool,
     min_new: int | None,
@@ -81,7 +80,7 @@ def run(
     from deja_tui.present.activation import quiet_lines
     from deja_tui.present.plain import run_lines
 
-    with open_memory(db, namespace=namespace, actor=actor) as memory:
+    with open_memory(db, actor=actor) as memory:
         found = memory.loop.run(
             min_new=min_new, min_new_errors=min_new_errors, if_stale_ms=if_stale, only=only, dry_run=dry_run
         )
@@ -96,7 +95,7 @@ def run(
 
 
 @click.command("list")
-@with_db
+@with_file
 @with_format
 @click.option(
     "--status",
@@ -110,9 +109,7 @@ def run(
     type=click.Choice(["info", "low", "medium", "high"]),
     help="Exit 2 when a pending one is at least this severe.",
 )
-def list_(
-    db: Path | None, namespace: str, actor: str, as_json: bool, status: str, fail_on: str | None
-) -> int:
+def list_(db: Path | None, actor: str, as_json: bool, status: str, fail_on: str | None) -> int:
     """List recommendations: most severe first, then oldest.
 
     Example: deja loop list --status applied
@@ -120,7 +117,7 @@ def list_(
     from deja_tui.engine.objects import SEVERITIES
     from deja_tui.present.plain import queue_lines
 
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+    with open_memory(db, actor=actor, read_only=True) as memory:
         rows = memory.loop.queue(None if status == "all" else status)
         pending = rows if status == "pending" else memory.loop.queue("pending") if fail_on else []
         now = memory.clock()
@@ -134,16 +131,16 @@ def list_(
 
 @click.command()
 @click.argument("address")
-@with_db
+@with_file
 @with_format
-def show(address: str, db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+def show(address: str, db: Path | None, actor: str, as_json: bool) -> None:
     """Show one recommendation: the literal change, its evidence, a dry run, its trail.
 
     Example: deja loop show 3c262f04
     """
     from deja_tui.present.plain import detail_lines
 
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+    with open_memory(db, actor=actor, read_only=True) as memory:
         found = memory.loop.show(address)
         now = memory.clock()
     if as_json:
@@ -157,14 +154,13 @@ def _decide(
     address: str,
     because: str,
     db: Path | None,
-    namespace: str,
     actor: str,
     as_json: bool,
     **more: Any,
 ) -> None:
     from deja_tui.present.plain import receipt_lines
 
-    with open_memory(db, namespace=namespace, actor=actor) as memory:
+    with open_memory(db, actor=actor) as memory:
         found = getattr(memory.loop, verb)(address, because=because, **more)
     if as_json:
         output.as_json(output.receipt(found))
@@ -178,12 +174,10 @@ def _decision(verb: str, help_: str) -> click.Command:
     )
     @click.argument("address")
     @with_because
-    @with_db
+    @with_file
     @with_format
-    def command(
-        address: str, because: str, db: Path | None, namespace: str, actor: str, as_json: bool
-    ) -> None:
-        _decide(verb, address, because, db, namespace, actor, as_json)
+    def command(address: str, because: str, db: Path | None, actor: str, as_json: bool) -> None:
+        _decide(verb, address, because, db, actor, as_json)
 
     return command
 
@@ -203,7 +197,7 @@ rollback: Final = _decision("rollback", "Undo one applied recommendation: recall
 @click.option("--because", metavar="REASON", help="Why, 1 to 500 characters. Needed unless --dry-run.")
 @click.option("--allow-destructive", is_flag=True, help="Allow a change that cannot be undone.")
 @click.option("--dry-run", is_flag=True, help="Say what an apply would do now; change nothing.")
-@with_db
+@with_file
 @with_format
 def apply(
     address: str,
@@ -211,7 +205,6 @@ def apply(
     allow_destructive: bool,
     dry_run: bool,
     db: Path | None,
-    namespace: str,
     actor: str,
     as_json: bool,
 ) -> None:
@@ -220,20 +213,18 @@ def apply(
     Example: deja loop apply 3c262f04 --because 'checked the evidence'
     """
     if dry_run:
-        _dry_run(address, allow_destructive, db, namespace, actor, as_json)
+        _dry_run(address, allow_destructive, db, actor, as_json)
     elif because is None:
         raise click.UsageError("Missing option '--because'.")
     else:
         flag = {"allow_destructive": allow_destructive}
-        _decide("apply", address, because, db, namespace, actor, as_json, **flag)
+        _decide("apply", address, because, db, actor, as_json, **flag)
 
 
-def _dry_run(
-    address: str, allow_destructive: bool, db: Path | None, namespace: str, actor: str, as_json: bool
-) -> None:
+def _dry_run(address: str, allow_destructive: bool, db: Path | None, actor: str, as_json: bool) -> None:
     from deja_tui.present.plain import change_lines, plan_line
 
-    with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+    with open_memory(db, actor=actor, read_only=True) as memory:
         found = memory.loop.show(address, allow_destructive=allow_destructive)
         plan = memory.loop.dry_run(address, allow_destructive=allow_destructive)
     if as_json:

@@ -53,7 +53,10 @@ def _dispatch(argv: list[str]) -> int:
         if argv[:1] == ["ui"]:
             from deja_tui.cli.ui import open_console
 
-            return open_console(argv[1:])
+            try:
+                return open_console(argv[1:])
+            except SystemExit as ended:  # argparse ends a process itself, for help and for usage errors
+                return ended.code if isinstance(ended.code, int) else 0
         return _click(argv)
     except DejaError as fault:
         report(fault, as_json=_wants_json(argv))

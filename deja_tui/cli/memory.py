@@ -137,7 +137,7 @@ def stats(db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
     if as_json:
         output.as_json(found)
     else:
-        output.lines(f"{name:<20} {value}" for name, value in found.items())
+        output.lines(f"{name:<20} {clean(value)}" for name, value in found.items())
 
 
 def _grains(found: Sequence[StoredGrain], as_json: bool) -> None:

@@ -29,10 +29,15 @@ def default_path() -> Path:
 def with_db(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--db FILE``, ``--ns NAME`` and ``--actor LABEL``."""
     function = click.option(
-        "--actor", default="user:local", show_default=True, metavar="LABEL", help="Who acts, for the audit."
-    )(function)
-    function = click.option(
         "--ns", "namespace", default="shared", show_default=True, metavar="NAME", help="Namespace."
+    )(function)
+    return with_file(function)
+
+
+def with_file(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--db FILE`` and ``--actor LABEL``, for verbs that look at every namespace."""
+    function = click.option(
+        "--actor", default="user:local", show_default=True, metavar="LABEL", help="Who acts, for the audit."
     )(function)
     return click.option(
         "-d",

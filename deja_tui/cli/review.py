@@ -17,7 +17,7 @@ from typing import Any, Final
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_db
+from deja_tui.cli.options import open_memory, with_file
 from deja_tui.engine.objects import Detail, Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present import plain
@@ -49,18 +49,23 @@ class Walk:
         try:
             for number, address in enumerate(addresses, 1):
                 output.lines(["", f"deja review  {number} of {len(addresses)}  {self._counts()}"])
-                self._one(address)
+                self._walk_past_faults(address)
         except Stopped:
             pass
         self._sum_up(len(addresses))
 
+    def _walk_past_faults(self, address: str) -> None:
+        """One recommendation; what cannot be read or decided is said, and the walk goes on."""
+        try:
+            self._one(address)
+        except DejaError as fault:
+            output.lines(_told(fault))
+
     def _one(self, address: str) -> None:
         found = self.loop.show(address, allow_destructive=self.allow_destructive)
         if found.status != "pending":
-            last = found.chain.entries[-1]
-            output.lines(
-                [f"decided meanwhile by {clean(last.actor)}: it is {found.status.replace('_', ' ')}"]
-            )
+            by = f" by {clean(found.chain.entries[-1].actor)}" if found.chain.entries else ""
+            output.lines([f"decided meanwhile{by}: it is {found.status.replace('_', ' ')}"])
             return
         self._show(found)
         while True:
@@ -98,9 +103,7 @@ class Walk:
         try:
             receipt = getattr(self.loop, verb)(address, because=reason, **more)
         except DejaError as fault:
-            output.lines(
-                [clean(str(fault)), *([f"next: {clean(fault.next_step)}"] if fault.next_step else [])]
-            )
+            output.lines(_told(fault))
             return fault.code in _ENDED_MEANWHILE
         self.sitting.record(reason)
         self.receipts.append(receipt)
@@ -130,7 +133,9 @@ class Walk:
         return typed.strip().lower() == address[:4]
 
     def _choose(self, choices: str) -> str:
-        return self._typed(f"{choices} > ").strip().lower()[:1]
+        typed = self._typed(f"{choices} > ").strip().lower()
+        # a sentence typed here was meant as a reason; its first letter is no choice
+        return typed if len(typed) == 1 else ""
 
     def _typed(self, prompt: str) -> str:
         try:
@@ -153,6 +158,10 @@ class Walk:
         )
 
 
+def _told(fault: DejaError) -> list[str]:
+    return [clean(str(fault)), *([f"next: {clean(fault.next_step)}"] if fault.next_step else [])]
+
+
 def _ask(prompt: str) -> str:
     sys.stdout.write(prompt)
     sys.stdout.flush()
@@ -165,14 +174,14 @@ def _ask(prompt: str) -> str:
 
 
 @click.command()
-@with_db
+@with_file
 @click.option("--allow-destructive", is_flag=True, help="Allow changes that cannot be undone to be applied.")
-def review(db: Path | None, namespace: str, actor: str, allow_destructive: bool) -> None:
+def review(db: Path | None, actor: str, allow_destructive: bool) -> None:
     """Review the queue line by line: one recommendation, its evidence, the literal change, a typed reason, a receipt.
 
     Example: deja review --db agent.deja --actor user:ana
     """
-    with open_memory(db, namespace=namespace, actor=actor) as memory:
+    with open_memory(db, actor=actor) as memory:
         rows = memory.loop.queue("pending")
         if not rows:
             output.lines(["Nothing to review.", "next: deja loop run"])

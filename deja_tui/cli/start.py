@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_format
+from deja_tui.cli.options import default_path, open_memory, with_format
 
 
 @click.command()
@@ -36,11 +36,16 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
     if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from deja_tui.console.launch import launch
 
-        code = launch(path, actor=actor, theme=theme)
-        output.lines(
-            [f"The demo memory is {path}", f"again: deja demo {path}    in lines: deja review --db {path}"]
-        )
-        return code
+        try:
+            return launch(path, actor=actor, theme=theme)
+        finally:
+            output.lines(
+                [
+                    f"The demo memory is {path}",
+                    f"again:    deja demo {path}",
+                    f"in lines: deja review --db {path}",
+                ]
+            )
     from deja_tui.present.plain import queue_lines
 
     with open_memory(path, actor=actor, read_only=True) as memory:
@@ -77,6 +82,8 @@ def init(template: str, db: Path | None, as_json: bool) -> None:
         if not sys.stdin.isatty():
             raise click.UsageError("Missing option '--db': name the file to make.")
         db = Path(click.prompt("File", default="agent.deja"))
+    if db == default_path():
+        db.parent.mkdir(parents=True, exist_ok=True)
     if template == "demo":
         seed(db, host_clock())
     with open_memory(db, create=True) as memory:

@@ -8,24 +8,28 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-import click
-
 from deja_tui.errors import DejaError
 
 
 def open_console(argv: list[str]) -> int:
     """Parse the options of ``deja ui``, open the console and return its exit code."""
-    return _open(_parser().parse_args(argv))
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.scopes is not None and not args.scopes.strip(" ,"):
+        parser.error("--scopes names no right")
+    return _open(args)
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage()
-        self.exit(64, f"Error: {message}\n")
+        from deja_tui.text import clean
+
+        self.exit(64, f"Error: {clean(message)}\n")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="deja ui", description="Open the console on a memory.")
+    parser = _Parser(prog="deja ui", description="Open the console on a memory.", allow_abbrev=False)
     parser.add_argument("file", nargs="?", type=Path, help="the memory; else DEJA_DB, else your own")
     parser.add_argument("-d", "--db", type=Path, metavar="FILE", help="the same as FILE")
     parser.add_argument(
@@ -52,7 +56,11 @@ def _open(args: argparse.Namespace) -> int:
         raise DejaError(
             "STO-E003", f"there is no memory at {path}", "deja demo, or deja init --template blank --db FILE"
         )
-    scopes = tuple(part.strip() for part in args.scopes.split(",") if part.strip()) if args.scopes else None
+    scopes = (
+        tuple(part.strip() for part in args.scopes.split(",") if part.strip())
+        if args.scopes is not None
+        else None
+    )
     from deja_tui.console.launch import launch
 
     return launch(
@@ -65,10 +73,3 @@ def _open(args: argparse.Namespace) -> int:
         theme=args.theme,
         at=args.at,
     )
-
-
-@click.command("ui", add_help_option=False, context_settings={"ignore_unknown_options": True})
-@click.argument("argv", nargs=-1, type=click.UNPROCESSED)
-def ui(argv: tuple[str, ...]) -> int:
-    """Open the console on a memory."""
-    return open_console(list(argv))

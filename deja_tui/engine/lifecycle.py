@@ -26,7 +26,7 @@ from deja_tui.engine.objects import AuditEntry, Chain, Plan, Receipt, Recommenda
 from deja_tui.engine.operations import Add, Forget, Retire, Supersede
 from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation
-from deja_tui.text import REASON_MAX, clean, utc
+from deja_tui.text import REASON_MAX, clean, door, utc
 from deja_tui.text import reason as as_reason
 
 _ADDRESS: Final = re.compile(r"[0-9a-f]{64}\Z")
@@ -193,6 +193,9 @@ def expire(substrate: Substrate, row: LedgerRow, because: str, now_ms: int) -> A
 def check_reason(because: object) -> str:
     """The reason as stored. Raises LOP-E011 when it is missing, blank or over 500 characters (D16)."""
     told = as_reason(because)
+    length = len(door(because).strip()) if isinstance(because, str) else 0
+    if length > REASON_MAX:
+        raise LoopError("LOP-E011", f"a BECAUSE has at most {REASON_MAX} characters, this one has {length}")
     if told is None:
         raise LoopError(
             "LOP-E011",

@@ -284,7 +284,9 @@ def _place(
 ) -> tuple[str | None, str | None, bool]:
     """(reason it was not stored, address written, whether that is a refresh) for one finding (RUN-2, RUN-3)."""
     ours = [row for row in rows if not row.foreign]
-    held = next((row for row in reversed(ours) if row.status in ("pending", "approved")), None)
+    # one that cannot be read any more can be neither decided nor refreshed, so it must not hold the finding back
+    open_ = (row for row in reversed(ours) if row.status in ("pending", "approved"))
+    held = next((row for row in open_ if _body(substrate, row)), None)
     occurrence = len(rows) + 1
     if held:
         body = _body(substrate, held)
@@ -352,17 +354,19 @@ def _close(substrate: Substrate, analysis: _Analysis, now_ms: int) -> int:
     closed = 0
     for row in views.ledger(substrate, ("pending", "approved")):
         judged = row.analyzer in analysis.ran and row.created_at <= now_ms
-        if judged and row.identity not in found and not row.foreign:
+        # one that cannot be read is left as it is: `verify` names it, and nobody can decide about it
+        if judged and row.identity not in found and not row.foreign and _body(substrate, row):
             lifecycle.expire(substrate, row, _BECAUSE_GONE, now_ms)
             closed += 1
     return closed
 
 
 def _body(substrate: Substrate, row: LedgerRow) -> Recommendation | None:
-    grain = substrate.get(row.address)
+    """The recommendation of a row, or None when its bytes cannot be read any more."""
     try:
+        grain = substrate.get(row.address)
         return read_recommendation(grain) if grain else None
-    except LoopError:
+    except DejaError:
         return None
 
 

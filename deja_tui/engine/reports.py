@@ -9,26 +9,28 @@ from deja_tui.engine import audit, lifecycle, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
-from deja_tui.engine.substrate import LedgerRow, StoredGrain, Substrate
+from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation
+from deja_tui.errors import DejaError
 
 
 def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow]:
     """Rows in queue order; None: every status."""
     rows = []
     for row in views.ledger(substrate, statuses):
-        grain = substrate.get(row.address)
-        if grain is not None:
-            rows.append(_readable_row(row, grain))
+        found = _readable_row(substrate, row)
+        if found is not None:
+            rows.append(found)
     return rows
 
 
-def _readable_row(row: LedgerRow, grain: StoredGrain) -> QueueRow:
-    """A recommendation whose bytes cannot be read any more stays in the queue and says so."""
+def _readable_row(substrate: Substrate, row: LedgerRow) -> QueueRow | None:
+    """A recommendation whose bytes cannot be read any more stays in the queue and says so; one that is gone does not."""
     try:
-        return _queue_row(row, read_recommendation(grain))
-    except LoopError as fault:
+        grain = substrate.get(row.address)
+        return None if grain is None else _queue_row(row, read_recommendation(grain))
+    except DejaError as fault:
         return QueueRow(
             address=row.address,
             status=row.status,
@@ -63,8 +65,14 @@ def _queue_row(row: LedgerRow, body: Recommendation) -> QueueRow:
 
 
 def show(substrate: Substrate, address: str, caller: Caller, *, allow_destructive: bool = False) -> Detail:
-    """Everything about one recommendation. Raises LOP-E040 and LOP-E012."""
+    """Everything about one recommendation; an address that was refreshed shows the one that took its place (D4).
+
+    Raises LOP-E040 and LOP-E012.
+    """
     row = lifecycle.find(substrate, address)
+    while row.replaced_by is not None:
+        address = row.replaced_by
+        row = lifecycle.find(substrate, address)
     grain = substrate.get(address)
     if grain is None:
         raise LoopError("LOP-E040", "there is no such recommendation")

@@ -36,7 +36,7 @@ class AmbiguousError(StoreError):
         self.matches = matches
 
 
-_BUSY: Final = "Another process is writing; try again, or wait longer with a larger busy_ms."
+_BUSY: Final = "Another process is writing; try again in a moment."
 _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
     (apsw.BusyError, "STO-E004", "the file is locked by another writer", _BUSY),
     (apsw.LockedError, "STO-E004", "the file is locked by another writer", _BUSY),
@@ -54,6 +54,12 @@ _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
         "STO-E008",
         "the file or its folder cannot be opened",
         "Check that the folder exists and may be written.",
+    ),
+    (
+        apsw.IOError,
+        "STO-E001",
+        "the disk did not give or take the data",
+        "Look at free space and at the disk itself; nothing of this act was kept.",
     ),
     (apsw.PermissionsError, "STO-E008", "the system refused access to the file", "Check who owns the file."),
     (apsw.ConnectionClosedError, "STO-E010", "the memory is closed", "Open it again."),

@@ -387,10 +387,19 @@ class Store:
         return lambda indexed, last, cut: search.read_tail(db, indexed, cut)
 
     def scan(
-        self, type: str, *, namespaces: Sequence[str] | None = None, after: int = 0, live_only: bool = False
+        self,
+        type: str,
+        *,
+        namespaces: Sequence[str] | None = None,
+        after: int = 0,
+        live_only: bool = False,
+        pass_damaged: bool = False,
     ) -> Iterator[StoredGrain]:
-        """Grains of one type with ``seq > after``, in arrival order; None: every namespace that is not reserved."""
-        return coded_iterator(read.scan(self._db, type, namespaces, after, live_only))
+        """Grains of one type with ``seq > after``, in arrival order; None: every namespace that is not reserved.
+
+        A damaged grain raises STO-E009, or is passed over with ``pass_damaged``.
+        """
+        return coded_iterator(read.scan(self._db, type, namespaces, after, live_only, pass_damaged))
 
     @coded
     def candidates(self, selection: Selection) -> Candidates:

@@ -19,7 +19,7 @@ from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import AmbiguousError, unknown
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, key_of, link_key, parents_of
-from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
+from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, readable, stored
 from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.store.terms import find_space, space_filter
 from deja_tui.text import door, fold, nfc
@@ -268,6 +268,7 @@ def scan(
     namespaces: Sequence[str] | None,
     after: int,
     live_only: bool,
+    pass_damaged: bool = False,
 ) -> Iterator[StoredGrain]:
     """Grains of one type in arrival order: those that were there when it began, minus what was erased since.
 
@@ -284,7 +285,8 @@ def scan(
     if live_only:
         sql += " WHERE g.dead = 0"
     for start in range(0, len(ids), _PAGE):
-        yield from [stored(row) for row in rows(connection(), sql, (listed(ids[start : start + _PAGE]),))]
+        page = rows(connection(), sql, (listed(ids[start : start + _PAGE]),))
+        yield from readable(page) if pass_damaged else [stored(row) for row in page]
 
 
 def _arrivals(db: apsw.Connection, kind: int, where: str, after: int) -> array[int]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgpack  # type: ignore[import-untyped]
@@ -88,6 +89,18 @@ def stored(row: tuple[Any, ...]) -> StoredGrain:
     _set_imported(grain, origin != 0)
     _set_fields(grain, fields)
     return grain
+
+
+def readable(found: Iterable[tuple[Any, ...]]) -> list[StoredGrain]:
+    """The grains of rows, without those whose bytes cannot be read: one of them stops no scan, `verify` names it."""
+    grains = []
+    for row in found:
+        try:
+            grains.append(stored(row))
+        except StoreError as fault:
+            if fault.code != "STO-E009":
+                raise
+    return grains
 
 
 def damaged(digest: bytes) -> StoreError:

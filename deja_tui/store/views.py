@@ -17,7 +17,7 @@ from deja_tui.store import oplog, schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address
 from deja_tui.store.read import asked
-from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
+from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, readable
 from deja_tui.store.sql import listed, rows
 from deja_tui.store.terms import find_space, find_term, space_filter
 from deja_tui.text import fold
@@ -202,7 +202,7 @@ def _in(db: apsw.Connection, namespaces: Sequence[str] | None) -> str:
 
 
 def _grains(found: Iterable[tuple[Any, ...]]) -> list[StoredGrain]:
-    return [stored(row) for row in found]
+    return readable(found)
 
 
 def _texts(db: apsw.Connection, table: str, ids: set[int]) -> dict[int, str]:

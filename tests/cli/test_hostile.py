@@ -72,7 +72,8 @@ def test_list_show_and_json_are_safe_and_literal(deja: Deja, planted: tuple[Path
         assert told.out.isascii()
         assert "\x7f" not in told.out
         json.loads(told.out)
-    for argv in (["recall"], ["search", "curl"]):
+    grains = deja("recall", "--db", path, "--format", "json").json["grains"]
+    for argv in (["recall"], ["search", "curl"], ["stats"], ["verify"], ["history", grains[0]["address"]]):
         assert_safe(deja(*argv, "--db", path).out)
 
 
@@ -107,6 +108,14 @@ def test_hostile_sessions_through_every_line_surface(deja: Deja, tmp_path: Path,
     assert_safe(deja("recall", "--db", path, "-k", "100").out)
 
 
+def test_a_namespace_of_a_stranger_is_shown_safely(deja: Deja, tmp_path: Path) -> None:
+    """`stats` names namespaces; a name may hold anything."""
+    path = tmp_path / "a.deja"
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        memory.add_fact("a", "b", "c", namespace="x\u2800\u3164\x1b[2J\u202e\ufe0f")
+    assert_safe(deja("stats", "--db", path).out)
+
+
 def test_error_messages_do_not_echo_raw_text(deja: Deja, tmp_path: Path) -> None:
     """What a person typed wrong comes back escaped as well."""
     path = tmp_path / "a.deja"
@@ -116,6 +125,8 @@ def test_error_messages_do_not_echo_raw_text(deja: Deja, tmp_path: Path) -> None
         ["loop", "\x1b[31mrun"],
         ["import", "claude-code", tmp_path / "\x1b[31mnone", "--db", path],
         ["loop", "list", "--db", tmp_path / "no\x1b[31mne.deja"],
+        ["ui", "--\x1b[31mx", path],
+        ["ui", "--scopes", "", path],
     ):
         done = deja(*argv)
         assert done.code in (1, 64)

@@ -7,6 +7,9 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
+from deja_tui import Memory
 from tests.cli.conftest import Deja
 from tests.support import shared
 
@@ -30,8 +33,26 @@ def test_real_sessions_have_the_counts_of_the_answer_key(deja: Deja, tmp_path: P
     assert deja("verify", "--db", path).code == 0
 
 
-def test_the_loop_finds_what_fails_in_real_sessions(deja: Deja, tmp_path: Path, monkeypatch: object) -> None:
-    """An imported folder whose sessions fail the same way three times becomes a recommendation."""
+def test_the_loop_finds_what_fails_in_real_sessions(
+    deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real sessions, looked at when they were written: what failed twice the same way is found at a lower threshold,
+    and at the default one the run says how many it has and needs."""
+    folder = shared("samples/claude-code")
+    path = tmp_path / "a.deja"
+    assert deja("import", "claude-code", folder, "--db", path).code == 0
+    monkeypatch.setenv("DEJA_LOOP_NOW_MS", "1760000000000")
+    told = deja("loop", "run", "--db", path).out
+    assert "failures of one kind in the last 30 days" in told
+    with Memory.open(path) as memory:
+        errors = [grain for grain in memory.store.scan("tool") if grain.get("is_error") is True]
+        found = memory.substrate.tool_failures(0, 1_800_000_000_000, 0, None)
+    assert errors
+    assert sum(cluster.count for cluster in found) > 0
+
+
+def test_a_failing_tool_in_a_session_becomes_a_recommendation(deja: Deja, tmp_path: Path) -> None:
+    """Imported, run, found, with the injected sentence only as fenced evidence."""
     source = shared("hostile/injected-instructions/session.jsonl")
     path = tmp_path / "a.deja"
     done = deja("import", "claude-code", source, "--loop", "--db", path, "--format", "json")
@@ -66,13 +87,35 @@ def test_the_same_calls_in_two_files_are_counted_once(deja: Deja, tmp_path: Path
     assert sum(grain["fields"]["is_error"] for grain in grains) == 2
 
 
-def test_a_dry_run_stores_nothing(deja: Deja, tmp_path: Path) -> None:
-    """It reads and reports only."""
+def test_a_dry_run_says_what_an_import_would_do_and_stores_nothing(deja: Deja, tmp_path: Path) -> None:
+    """Without a file none is made; with one, what is known already counts as known."""
     source = shared("samples/claude-code/viewer-init.jsonl")
     path = tmp_path / "a.deja"
-    report = deja("import", "claude-code", source, "--dry-run", "--db", path, "--format", "json").json
-    assert report["tool_calls"] == 12
-    assert deja("stats", "--db", path, "--format", "json").json["grains"] == 0
+    first = deja("import", "claude-code", source, "--dry-run", "--db", path, "--format", "json").json
+    assert first["tool_calls"] == 12
+    assert first["added"] > 12
+    assert not path.exists()
+    real = deja("import", "claude-code", source, "--db", path, "--format", "json").json
+    assert real["added"] == first["added"]
+    before = deja("stats", "--db", path).out
+    again = deja("import", "claude-code", source, "--dry-run", "--db", path, "--format", "json").json
+    assert (again["added"], again["skipped"]) == (0, real["added"])
+    assert deja("stats", "--db", path).out == before
+
+
+def test_a_source_that_cannot_be_read_makes_no_memory(deja: Deja, tmp_path: Path) -> None:
+    """A typo in the path leaves nothing behind; an empty session is an empty import."""
+    path, empty = tmp_path / "a.deja", tmp_path / "empty.jsonl"
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "foreign.txt").write_text("hello\n")
+    for source in (tmp_path / "none", tmp_path / "folder", tmp_path / "foreign.txt"):
+        done = deja("import", "claude-code", source, "--db", path)
+        assert done.code == 1
+        assert str(source) in done.err or "IMP-E002" in done.err
+        assert not path.exists()
+    empty.touch()
+    assert deja("import", "claude-code", empty, "--db", path).code == 0
+    assert path.exists()
 
 
 def test_what_is_not_a_session_is_a_coded_error(deja: Deja, tmp_path: Path) -> None:

@@ -98,3 +98,26 @@ def test_an_empty_queue_says_so(deja: Deja, tmp_path: Path) -> None:
     deja("init", "--db", path)
     done = deja("review", "--db", path)
     assert (done.code, done.out) == (0, "Nothing to review.\nnext: deja loop run\n")
+
+
+def test_a_sentence_at_a_choice_decides_nothing(review: Review, demo: Path) -> None:
+    """A reason typed one prompt too late is not read by its first letter."""
+    before = statuses(demo)
+    done = review("a", "", "seen often", "xenial again", "q")
+    assert done.code == 0
+    assert statuses(demo) == before
+
+
+def test_one_unreadable_recommendation_does_not_end_the_walk(review: Review, demo: Path) -> None:
+    """Its fault is said, the others are reviewed."""
+    import apsw
+
+    with Memory.open(demo, read_only=True) as memory:
+        first = memory.loop.queue()[0].address
+    db = apsw.Connection(str(demo))
+    db.execute("UPDATE grain SET body = substr(body, 1, 40) WHERE hash = ?", (bytes.fromhex(first),))
+    db.close()
+    done = review("s", "s", "q")
+    assert done.code == 0, done.err
+    assert "Sitting ended" in done.out
+    assert done.out.count("-- Change, literal") >= 2

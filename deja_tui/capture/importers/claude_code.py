@@ -61,6 +61,8 @@ def import_claude_code(
         the memory raises passes through; what was stored until then stays.
     """
     source = Path(path)
+    if not os.path.lexists(source):
+        raise DejaError("IMP-E001", f"{clean(str(source))} does not exist", "check the path")
     report = ImportReport(SOURCE, dry_run)
     try:
         folder = source.is_dir()
@@ -90,7 +92,7 @@ def read(path: str | os.PathLike[str], *, now_ms: int, name: str | None = None) 
 def _import_folder(memory: CaptureSink, folder: Path, report: ImportReport, now_ms: int) -> None:
     paths, passed = _session_files(folder)
     if not paths and not passed:
-        raise DejaError("IMP-E002", f"{clean(folder.name)} holds no .jsonl file", WRONG_KIND)
+        raise DejaError("IMP-E002", f"{clean(str(folder))} holds no .jsonl file", WRONG_KIND)
     foreign = 0
     for path in paths:
         file = FileReport(_below(folder, path))
@@ -105,7 +107,7 @@ def _import_folder(memory: CaptureSink, folder: Path, report: ImportReport, now_
             file.lose(0, fault.message)
         report.take(file)
     if paths and foreign == len(paths):
-        raise DejaError("IMP-E002", f"no file in {clean(folder.name)} is a Claude Code session", WRONG_KIND)
+        raise DejaError("IMP-E002", f"no file in {clean(str(folder))} is a Claude Code session", WRONG_KIND)
     for name, reason in sorted(passed.items()):
         file = FileReport(name)
         file.lose(0, reason)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recommendation's bytes are damaged: everything else goes on, and `verify` names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from deja_tui import DejaError, Memory
+from tests.support import DAY, NOW
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut short": lambda body: body[:40],
+    "another severity": lambda body: body.replace(b"\xa4high", b"\xa4hizh"),
+    "not utf-8": lambda body: body.replace(b"curl", b"cu\xffl"),
+}
+
+
+@pytest.mark.parametrize("how", sorted(DAMAGE))
+def test_one_damaged_recommendation_stops_nothing_else(tmp_path: Path, how: str) -> None:
+    """Queue, verify, run and the other decisions work; the damaged one cannot be decided and holds nothing back."""
+    path = tmp_path / "a.deja"
+    with Memory.open(path, clock=lambda: NOW - DAY) as memory:
+        for number in range(6):
+            memory.record_tool_call("curl", "timeout", True, call_id=f"a{number}")
+            memory.record_tool_call("git", "rejected", True, call_id=f"b{number}")
+        memory.loop.run()
+        broken, sound = (
+            next(row.address for row in memory.loop.queue() if tool in row.target_ref)
+            for tool in ("curl", "git")
+        )
+    db = apsw.Connection(str(path))
+    ((body,),) = db.execute("SELECT body FROM grain WHERE hash = ?", (bytes.fromhex(broken),))
+    assert DAMAGE[how](body) != body
+    db.execute("UPDATE grain SET body = ? WHERE hash = ?", (DAMAGE[how](body), bytes.fromhex(broken)))
+    db.close()
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        assert {row.address for row in memory.loop.queue()} == {broken, sound}
+        assert broken in {fault.address for fault in memory.verify()}
+        with pytest.raises(DejaError):
+            memory.loop.approve(broken, because="it looks fine")
+        assert memory.loop.approve(sound, because="seen often").chain_verified
+        assert memory.loop.run().outcome == "ran"
+        assert memory.loop.run().stored == 0
+        again = next(
+            row.address for row in memory.loop.queue() if "curl" in row.target_ref and row.address != broken
+        )
+        assert memory.loop.approve(again, because="found anew").chain_verified
