@@ -38,6 +38,7 @@ from deja_tui.store.memory import Fault, Store
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.restore import RestoreReport
 from deja_tui.store.segments import Followed, Pushed
+from deja_tui.store.selection import write_selection
 from deja_tui.store.telemetry import MODES, Telemetry
 from deja_tui.store.write import Act
 
@@ -334,6 +335,22 @@ class Memory(Constructors):
         return self.eraser.forget_subject(
             subject, spaces, because=because, confirm=confirm, mentions=mentions
         )
+
+    def subject_bundle(
+        self,
+        path: str | os.PathLike[str],
+        subject: str,
+        *,
+        namespace: str | None = None,
+        everywhere: bool = False,
+        mentions: bool = False,
+    ) -> Written:
+        """Write what `subject_report` with the same arguments lists to a new bundle, for the person it is about.
+
+        Raises STO-E008, STO-E011 (a file lies there), VAL-E001, LOP-E022 (needs read).
+        """
+        report = self.subject_report(subject, namespace=namespace, everywhere=everywhere, mentions=mentions)
+        return write_selection(self.store, path, {grain.address for grain in report.grains})
 
     def older_than(
         self,

@@ -58,10 +58,9 @@ class Rebuilt:
 
 # The rows of the log that say when and whence a grain came. Its clock is the least that any of them gives it; a mark
 # written right after the first one says what the grain replaced.
-_STAMP: Final = 7
 _ARRIVED: Final = (
     f"SELECT gid, min(seq) AS seq, min(hlc) AS hlc, max(CASE kind WHEN {oplog.ADD} THEN origin ELSE 0 END) AS origin"
-    f" FROM op WHERE kind IN ({oplog.ADD}, {_STAMP}) GROUP BY gid"
+    f" FROM op WHERE kind IN ({oplog.ADD}, {oplog.STAMP}) GROUP BY gid"
 )
 _LAST_MARK: Final = "(SELECT kind FROM mark m WHERE m.gid = g.id ORDER BY m.seq DESC LIMIT 1)"
 _REPLACED: Final = f"(SELECT m.gid FROM mark m WHERE m.seq = a.seq + 1 AND m.by = g.id AND m.kind = {oplog.MARKS['supersede']})"

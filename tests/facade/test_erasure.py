@@ -381,6 +381,23 @@ def test_naming_takes_the_name_and_what_follows_a_separator() -> None:
         assert of(other) == []
 
 
+def test_a_subject_is_given_what_is_theirs(memory: Memory, path: Path, clock: Clock, tmp_path: Path) -> None:
+    """The report as a bundle that another memory takes in, chains included; a file that lies there is left alone."""
+    old = memory.add_fact("zqpat", "lives_in", "oslo")
+    clock.at += 1
+    new = memory.supersede(old, {"object": "rome"})
+    memory.add_fact("bo", "likes", "tea")
+    out = tmp_path / "theirs.mgb"
+    written = memory.subject_bundle(out, "zqpat")
+    assert written.rows == 3
+    with Memory.open(tmp_path / "other.deja", clock=clock) as other:
+        assert other.import_bundle(out).added == 2
+        assert [grain.address for grain in other.history(new)] == [new, old]
+        assert other.stats()["grains"] == 2
+    with refused("STO-E011"):
+        memory.subject_bundle(out, "zqpat")
+
+
 def test_a_report_needs_no_more_than_read(path: Path, clock: Clock) -> None:
     """It writes nothing, so a reader may ask."""
     with Memory.open(path, clock=clock) as memory:
