@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from deja_tui.cal.classify import Class, Verdict, classify
 from deja_tui.cal.faults import CalError
-from deja_tui.cal.host import Forget, Governance, Host, Overflow, Propose
+from deja_tui.cal.host import Governance, Host, Overflow, Propose, host_of
 from deja_tui.cal.parser import parse
 from deja_tui.cal.results import (
     Answer,
@@ -33,7 +33,6 @@ __all__ = [
     "CalError",
     "Class",
     "Counted",
-    "Forget",
     "Formatted",
     "Governance",
     "Grains",
@@ -46,5 +45,6 @@ __all__ = [
     "Session",
     "Verdict",
     "classify",
+    "host_of",
     "parse",
 ]

@@ -226,6 +226,8 @@ def _fill(
 
 
 def _report(context: Context, included: int, reads: Reads) -> None:
+    if reads.host.assembled is not None:
+        reads.host.assembled(bool(context.omitted))
     if context.omitted and context.total is not None and reads.host.overflow is not None:
         dropped = tuple(row.hash for row in context.omitted)
         reads.host.overflow(

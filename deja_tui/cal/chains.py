@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Supersession chains as they are linked, with every branch of a fork; and which heads contest each other (D3)."""
+"""Supersession chains as they are linked, with every branch of a fork."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Final
 
 from deja_tui.cal.words import MAX_VERSIONS
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
-
-_DEEPEST: Final = 100
 
 
 def key_of(grain: StoredGrain) -> tuple[str, str, object, object]:
@@ -85,37 +82,3 @@ def _replaced(grain: StoredGrain, found: dict[str, StoredGrain]) -> list[str]:
 
 def _falling(grain: StoredGrain) -> tuple[int, int, tuple[int, ...], str]:
     return -grain.created_at, -grain.hlc, tuple(-ord(char) for char in grain.address), grain.address
-
-
-def ancestors(store: Store, grain: StoredGrain) -> set[str]:
-    """Addresses of every earlier version of ``grain``."""
-    found: set[str] = set()
-    todo = [grain]
-    while todo and len(found) < _DEEPEST:
-        version = todo.pop()
-        for address in version.parents():
-            parent = None if address in found else store.get(address)
-            if parent is not None and replaces(version, parent):
-                found.add(address)
-                todo.append(parent)
-    return found
-
-
-def rivals(store: Store, grain: StoredGrain) -> list[str]:
-    """Addresses of the other live heads that share a superseded ancestor with ``grain``, newest first."""
-    subject, relation = grain.get("subject"), grain.get("relation")
-    if (
-        not grain.live
-        or grain.type != "fact"
-        or not isinstance(subject, str)
-        or not isinstance(relation, str)
-    ):
-        return []
-    mine = ancestors(store, grain)
-    if not mine:
-        return []
-    others = store.fact_matches(grain.namespace, subject, relation)
-    contested = [
-        other for other in others if other.address != grain.address and ancestors(store, other) & mine
-    ]
-    return [other.address for other in sorted(contested, key=lambda other: -other.seq)]

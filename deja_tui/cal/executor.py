@@ -49,7 +49,7 @@ class Executor:
         self.env = env
         self.access = access
         self.reads = Reads(host, env)
-        self.writes = Writes(host, env, self.reads)
+        self.writes = Writes(host, env)
 
     def program(self, program: ast.Program) -> Result:
         """The result of a whole text, with its warnings. Raises CalError and the errors of the store and the loop."""
@@ -135,7 +135,7 @@ class Executor:
             case ast.DerivedFrom():
                 return self.reads.derived(node)
             case ast.ReportSubject():
-                return self.reads.report(node)
+                return self.writes.report(node)
             case ast.Describe():
                 return Answer("describe", {"info": describe.describe(node, self.host, self.env)})
             case ast.Decide():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 
 
@@ -31,7 +32,39 @@ class Governance(Protocol):
 class Forget(Protocol):
     """Erases one grain and keeps who did it and why."""
 
-    def __call__(self, address: str, *, because: str) -> None: ...
+    def __call__(self, address: str, *, because: str) -> Any: ...
+
+
+class Retire(Protocol):
+    """Takes a live grain out of recall in favour of another live one and keeps who did it and why."""
+
+    def __call__(self, address: str, *, by: str, reason: str) -> Any: ...
+
+
+class SubjectErased(Protocol):
+    """What an erasure of a subject removed."""
+
+    @property
+    def addresses(self) -> Sequence[str]: ...
+
+
+class ForgetSubject(Protocol):
+    """Erases everything of a subject in the namespace. Raises MEM-E001 when nothing names it."""
+
+    def __call__(self, subject: str, *, because: str, confirm: str) -> SubjectErased: ...
+
+
+class SubjectTold(Protocol):
+    """What an erasure of a subject would remove, in arrival order."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def grains(self) -> Sequence[StoredGrain]: ...
+
+
+class ReportSubject(Protocol):
+    def __call__(self, subject: str) -> SubjectTold: ...
 
 
 class Propose(Protocol):
@@ -76,9 +109,10 @@ class Host:
         clock: epoch ms; of "now", of relative times, of new grains.
         may: whether the caller holds a right (read, write, review, apply, admin).
         user: whom MY means; None: nobody.
-        governance, forget, propose: acts of the host; None: not offered.
+        governance, forget, retire, forget_subject, subject_report, propose: acts of the host; None: not offered.
         summary: renders the summary of a recommendation (``template_id``, ``args``) as one line.
-        overflow: told when a budget left something out.
+        overflow: told when a budget left something out, and what.
+        assembled: told of every context with a budget, and whether it overflowed; for counting.
     """
 
     store: Store
@@ -88,6 +122,68 @@ class Host:
     user: str | None = None
     governance: Governance | None = None
     forget: Forget | None = None
+    retire: Retire | None = None
+    forget_subject: ForgetSubject | None = None
+    subject_report: ReportSubject | None = None
     propose: Propose | None = None
     summary: Callable[[Mapping[str, Any]], str] | None = None
     overflow: Callable[[Overflow], None] | None = None
+    assembled: Callable[[bool], None] | None = None
+
+
+class Rights(Protocol):
+    """Who asks, and with which rights."""
+
+    def may(self, right: str) -> bool: ...
+
+
+class Counting(Protocol):
+    """Where contexts that overflowed their budget are counted (D37)."""
+
+    def assembled(self, overflow: bool) -> None: ...
+
+
+class OpenMemory(Protocol):
+    """What `host_of` needs of an opened memory: the library's facade is one."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def clock(self) -> Callable[[], int]: ...
+    @property
+    def who(self) -> Rights: ...
+    @property
+    def loop(self) -> Governance: ...
+    @property
+    def telemetry(self) -> Counting: ...
+    def forget(self, address: str, *, because: str) -> Any: ...
+    def retire(self, address: str, *, by: str, reason: str) -> Any: ...
+    def forget_subject(self, subject: str, *, because: str, confirm: str) -> SubjectErased: ...
+    def subject_report(self, subject: str) -> SubjectTold: ...
+
+
+def host_of(
+    memory: OpenMemory,
+    *,
+    summary: Callable[[Mapping[str, Any]], str] | None = None,
+    propose: Propose | None = None,
+    user: str | None = None,
+) -> Host:
+    """The host that an opened memory makes: its rights, its acts, its telemetry."""
+    return Host(
+        store=memory.store,
+        namespace=memory.namespace,
+        clock=memory.clock,
+        may=memory.who.may,
+        user=user,
+        governance=memory.loop,
+        forget=memory.forget,
+        retire=memory.retire,
+        forget_subject=memory.forget_subject,
+        subject_report=memory.subject_report,
+        propose=propose,
+        summary=summary,
+        assembled=memory.telemetry.assembled,
+    )

@@ -59,6 +59,7 @@ class Reads:
         self.traces: list[Trace] = []
         self._reader = Reader(host.namespace, host.user)
         self._read = 0
+        self._forks: dict[str, dict[str, list[str]]] = {}
         env.subquery = self.subquery
 
     # --- RECALL ---
@@ -134,7 +135,7 @@ class Reads:
             known = self.host.store.ledger_get(grain.address)
             more["rec_status"] = known.status if known is not None else None
         if plan.needs_contested:
-            more["contradicted"] = bool(chains.rivals(self.host.store, grain))
+            more["contradicted"] = bool(self._rivals(grain))
         return row._replace(fields={**row.fields, **more}) if more else row
 
     def _total(
@@ -180,7 +181,7 @@ class Reads:
         for row in rows:
             if row.grain is None or (keys is not None and chains.key_of(row.grain) not in keys):
                 continue
-            others = chains.rivals(self.host.store, row.grain)
+            others = self._rivals(row.grain)
             if others:
                 yield row._replace(extra={**row.extra, "contested_by": others})
 
@@ -189,13 +190,23 @@ class Reads:
         if plan.selection is not None and plan.selection.text is None:
             extra["is_deterministic"] = True
         asked = options.contested and row.grain is not None and "contested_by" not in extra
-        if asked and row.grain is not None and (others := chains.rivals(self.host.store, row.grain)):
+        if asked and row.grain is not None and (others := self._rivals(row.grain)):
             extra["contested_by"] = others
         if options.explanation:
             extra["explanation"] = _explanation(row, plan)
         if options.relative_time and row.grain is not None:
             extra["relative_time"] = long_relative(row.grain.created_at, self.env.now)
         return row._replace(extra=extra)
+
+    def _rivals(self, grain: StoredGrain) -> list[str]:
+        """Addresses of the other tips of the open fork that ``grain`` is a tip of (D3), provisional head first."""
+        space = grain.namespace
+        if space not in self._forks:
+            tips = [[tip.address for tip in fork.tips] for fork in self.host.store.forks([space])]
+            self._forks[space] = {
+                address: [other for other in fork if other != address] for fork in tips for address in fork
+            }
+        return self._forks[space].get(grain.address, [])
 
     # --- operations over RECALL ---
 
@@ -328,54 +339,22 @@ class Reads:
         ]
 
     def forks(self) -> Answer:
-        """Every key of the namespace with several live heads that share a superseded ancestor."""
-        selection = Selection((self.host.namespace,), ("fact",), None, superseded=True)
-        keys: dict[tuple[Any, Any], None] = {}
-        for _, grain in self.host.store.candidates(selection).scored():
-            if (
-                not grain.live
-                and isinstance(grain.get("subject"), str)
-                and isinstance(grain.get("relation"), str)
-            ):
-                keys.setdefault((grain.get("subject"), grain.get("relation")))
-        forks = []
-        for subject, relation in keys:
-            heads = self.host.store.fact_matches(self.host.namespace, subject, relation)
-            contested = [head for head in heads if chains.rivals(self.host.store, head)]
-            if contested:
-                newest = sorted(contested, key=lambda head: -head.seq)
-                forks.append(
-                    {
-                        "namespace": self.host.namespace,
-                        "subject": subject,
-                        "relation": relation,
-                        "heads": [head.address for head in newest],
-                    }
-                )
-        return Answer("forks", {"forks": forks})
+        """Every open fork of the namespace, its provisional head first."""
+        found = [
+            {
+                "namespace": fork.namespace,
+                "subject": fork.subject,
+                "relation": fork.relation,
+                "heads": [tip.address for tip in fork.tips],
+            }
+            for fork in self.host.store.forks([self.host.namespace])
+        ]
+        return Answer("forks", {"forks": found})
 
     def derived(self, node: ast.DerivedFrom) -> Answer:
         grain = self.there(node.target)
         children = self.host.store.children(grain.address)
         return Answer("derived_from", {"grains": [row_of(child).as_json() for child in children]})
-
-    def report(self, node: ast.ReportSubject) -> Answer:
-        subject = self.env.text_of(node.subject)
-        grains = self.of_subject(subject)
-        told = {"subject": subject, "identity_names": [subject], "count": len(grains)}
-        return Answer("subject_report", {**told, "hashes": [grain.address for grain in grains]})
-
-    def of_subject(self, subject: str) -> list[StoredGrain]:
-        """Everything of an identity in the namespace, all versions: grains with that subject or ``subject#…``, and
-        facts that name it as their object. Newest arrival first."""
-        selection = Selection((self.host.namespace,), (), None, superseded=True)
-        names = (subject, f"{subject}#")
-        return [
-            grain
-            for _, grain in self.host.store.candidates(selection).scored()
-            if _belongs(grain.get("subject"), names)
-            or (grain.type == "fact" and _belongs(grain.get("object"), names))
-        ]
 
     def there(self, node: ast.HashText | ast.Param) -> StoredGrain:
         """The grain of an address. Raises CAL-E091 when it is not here."""
@@ -443,10 +422,6 @@ def _valid(grain: StoredGrain, at: int) -> bool:
 
 def _order(grain: StoredGrain, axis: str) -> tuple[int, ...]:
     return (grain.hlc,) if axis == "knowledge" else (grain.created_at, grain.hlc)
-
-
-def _belongs(value: object, names: tuple[str, str]) -> bool:
-    return isinstance(value, str) and (value == names[0] or value.startswith(names[1]))
 
 
 def _version(grain: StoredGrain) -> dict[str, Any]:

@@ -19,11 +19,9 @@ from deja_tui.cal import ast, chains
 from deja_tui.cal.conditions import Env
 from deja_tui.cal.faults import CalError, warning
 from deja_tui.cal.host import Host
-from deja_tui.cal.reads import Reads
 from deja_tui.cal.results import Answer
-from deja_tui.errors import ValidationError
+from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import codec, grains
-from deja_tui.store.filters import AllOf, OneOf, Selection
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.names import TYPED
 from deja_tui.text import REASON_MAX
@@ -109,10 +107,9 @@ _SAME_MOMENT: Final = 1_000
 class Writes:
     """Runs writing statements; each inside the act of its caller."""
 
-    def __init__(self, host: Host, env: Env, reads: Reads) -> None:
+    def __init__(self, host: Host, env: Env) -> None:
         self._host = host
         self._env = env
-        self._reads = reads
 
     # --- ADD ---
 
@@ -245,63 +242,47 @@ class Writes:
         return Answer("superseded", {"old_hash": old.address, "new_hash": added.address})
 
     def retire(self, node: ast.Retire) -> Answer:
-        """A live fact gives way to another that says the same (D9). Raises MEM-E001, MEM-E002, VAL-E001, VAL-E004."""
-        reason_of(node.reason, self._env, node)
-        with self._host.store.act() as act:
-            old, by = self._there(self._env.address(node.target)), self._there(self._env.address(node.by))
-            for grain in (old, by):
-                if not grain.live:
-                    raise CalError(
-                        "MEM-E002", f"{grain.address[:12]} is not live", "Look at its HISTORY for the head."
-                    )
-            if old.address == by.address or chains.key_of(old) != chains.key_of(by):
-                raise ValidationError(
-                    "VAL-E001",
-                    "a grain gives way to another of the same type, namespace, subject and relation",
-                )
-            act.mark(old.address, "retire", by.address)
+        """A live grain gives way to another of its key (D9), through the host, which keeps the reason.
+
+        Raises CAL-E016, E018, E130, MEM-E001, MEM-E002, VAL-E001, VAL-E004.
+        """
+        old, by = self._there(self._env.address(node.target)), self._there(self._env.address(node.by))
+        reason = self._reason(node.reason, node)
+        if old.address == by.address or chains.key_of(old) != chains.key_of(by):
+            raise ValidationError(
+                "VAL-E001", "a grain gives way to another of the same type, namespace, subject and relation"
+            )
+        if self._host.retire is None:
+            raise not_offered("SUPERSEDE … BY", self._env, node)
+        self._host.retire(old.address, by=by.address, reason=reason)
         return Answer("retired", {"old_hash": old.address, "by_hash": by.address})
 
     def merge(self, node: ast.Merge) -> Answer:
-        """One new head in place of all heads of a fork. Raises CAL-E018, VAL-E001 no fork."""
+        """One new head in place of all tips of a fork. Raises CAL-E018, VAL-E001 no fork."""
         subject, relation = self._env.text_of(node.subject), self._env.text_of(node.relation)
         chosen = self._env.text_of(node.object)
         reason = self._reason(node.reason, node)
         with self._host.store.act() as act:
-            heads = self._heads(subject, relation)
-            if len(heads) < 2:
-                raise ValidationError(
-                    "VAL-E001",
-                    "there is no fork on that subject and relation",
-                    "SHOW FORKS lists the open ones.",
-                )
-            first, *others = heads
-            fields = {**_carried(first), "object": chosen, "supersede_reason": reason}
+            tips = self._tips(subject, relation)
+            fields = {**_carried(tips[0]), "object": chosen, "merge_reason": reason}
             if node.confidence is not None:
                 fields["confidence"] = self._env.value(node.confidence)
-            fields["context"] = {
-                **_map(fields.get("context")),
-                "merge_parents": [head.address for head in heads],
-            }
+            addresses = [tip.address for tip in tips]
+            fields["context"] = {**_map(fields.get("context")), "merge_parents": addresses}
+            fields["derived_from"] = addresses[0]
             settled = [name for name in fields if name != "confidence"]
-            new = _grain("fact", fields, first.namespace, self._env.now, settled)
-            added = act.supersede(first.address, new)
-            for other in others:
-                act.mark(other.address, "supersede", added.address)
+            added = act.merge(addresses, _grain("fact", fields, tips[0].namespace, self._env.now, settled))
         told = {"subject": subject, "relation": relation, "object": chosen, "hash": added.address}
-        return Answer("merged", {**told, "heads": [head.address for head in heads]})
+        return Answer("merged", {**told, "heads": addresses})
 
-    def _heads(self, subject: str, relation: str) -> list[StoredGrain]:
-        """Live heads of one key that contest each other, newest first."""
-        where = AllOf((OneOf("subject", (subject,)), OneOf("relation", (relation,))))
-        selection = Selection((self._host.namespace,), ("fact",), where)
-        return [
-            grain
-            for _, grain in self._host.store.candidates(selection).scored()
-            if grain.get("subject") == subject
-            and grain.get("relation") == relation
-            and chains.rivals(self._host.store, grain)
-        ]
+    def _tips(self, subject: str, relation: str) -> tuple[StoredGrain, ...]:
+        """The live tips of the open fork on a key, provisional head first."""
+        for fork in self._host.store.forks([self._host.namespace]):
+            if (fork.subject, fork.relation) == (subject, relation) and fork.tips[0].type == "fact":
+                return fork.tips
+        raise ValidationError(
+            "VAL-E001", "there is no fork on that subject and relation", "SHOW FORKS lists the open ones."
+        )
 
     # --- FORGET ---
 
@@ -312,16 +293,35 @@ class Writes:
         return Answer("forgotten", {"target": f"hash:{grain.address}", "count": 1})
 
     def forget_subject(self, node: ast.ForgetSubject) -> Answer:
-        """Erase everything of an identity in the namespace, as one act."""
+        """Erase everything of an identity in the namespace, as one act of the host, which says what that is."""
         subject = self._env.text_of(node.subject)
         reason = self._reason(node.reason, node)
-        with self._host.store.act():
-            found = self._reads.of_subject(subject)
-            for grain in found:
-                self._erase(grain, reason, node)
-        return Answer("forgotten", {"target": f"subject:{subject}", "count": len(found)})
+        if self._host.forget_subject is None:
+            raise not_offered("FORGET SUBJECT", self._env, node)
+        try:
+            erased = self._host.forget_subject(subject, because=reason, confirm=subject)
+        except DejaError as error:
+            if error.code != "MEM-E001":
+                raise
+            return Answer("forgotten", {"target": f"subject:{subject}", "count": 0})
+        return Answer("forgotten", {"target": f"subject:{subject}", "count": len(erased.addresses)})
 
-    def _erase(self, grain: StoredGrain, reason: str, node: ast.Forget | ast.ForgetSubject) -> None:
+    def report(self, node: ast.ReportSubject) -> Answer:
+        """What FORGET SUBJECT would remove. Changes nothing."""
+        if self._host.subject_report is None:
+            raise not_offered("REPORT SUBJECT", self._env, node)
+        subject = self._env.text_of(node.subject)
+        told = self._host.subject_report(subject)
+        found = [grain.address for grain in reversed(told.grains)]
+        values = {
+            "subject": subject,
+            "identity_names": list(told.names),
+            "count": len(found),
+            "hashes": found,
+        }
+        return Answer("subject_report", values)
+
+    def _erase(self, grain: StoredGrain, reason: str, node: ast.Forget) -> None:
         if self._host.forget is None:
             raise not_offered("FORGET", self._env, node)
         self._host.forget(grain.address, because=reason)

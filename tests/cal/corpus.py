@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from deja_tui.cal import Host, Session
+from deja_tui.cal import host_of as host_of_memory
+from deja_tui.engine.actors import caller
 from deja_tui.engine.templates import render
 from deja_tui.facade import Memory
 from deja_tui.store import codec, grains
@@ -53,27 +55,31 @@ def _replay(store: Store, clock: Ticking, step: dict[str, Any], labels: dict[str
     if step["op"] == "forget":
         with store.act() as act:
             act.forget(labels[step["of"]])
-        return
-    for item, op in _items(step):
-        clock.now = max(clock.now, item["fields"]["created_at"])
-        grain = _grain(item, labels)
-        with store.act() as act:
-            if op == "add":
-                added = act.add(grain)
-            elif op == "supersede":
-                added = act.supersede(labels[item["of"]], grain)
-            else:  # the other branch of a fork, as a sync brings it in
-                added = act.add(_with_parent(grain, labels[item["of"]]), origin="imported")
-        labels[item["as"]] = added.address
+    elif step["op"] == "fork":
+        _fork(store, clock, step, labels)
+    else:
+        _write(store, clock, step, labels)
 
 
-def _items(step: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    if step["op"] == "fork":
-        return [
-            ({**step["main"], "of": step["of"]}, "supersede"),
-            ({**step["branch"], "of": step["of"]}, "branch"),
-        ]
-    return [(step, step["op"])]
+def _write(store: Store, clock: Ticking, item: dict[str, Any], labels: dict[str, str]) -> None:
+    clock.now = max(clock.now, item["fields"]["created_at"])
+    grain = _grain(item, labels)
+    with store.act() as act:
+        added = act.supersede(labels[item["of"]], grain) if "of" in item else act.add(grain)
+    labels[item["as"]] = added.address
+
+
+def _fork(store: Store, clock: Ticking, step: dict[str, Any], labels: dict[str, str]) -> None:
+    """Two copies of the file supersede one grain on their own; then the other copy is brought in."""
+    other, bundle = f"{store.path}.branch", f"{store.path}.bundle"
+    here = Memory(store, namespace="shared", who=caller("user:local"), clock=clock)
+    here.bundle(bundle)
+    with Memory.open(other, clock=clock, durability="normal") as there:
+        there.import_bundle(bundle)
+        _write(store, clock, {**step["main"], "of": step["of"]}, labels)
+        _write(there.store, clock, {**step["branch"], "of": step["of"]}, labels)
+        there.bundle(bundle)
+    here.import_bundle(bundle)
 
 
 def _grain(item: dict[str, Any], labels: dict[str, str]) -> codec.Grain:
@@ -91,13 +97,6 @@ def _grain(item: dict[str, Any], labels: dict[str, str]) -> codec.Grain:
     )
 
 
-def _with_parent(grain: codec.Grain, parent: str) -> codec.Grain:
-    fields = {**grain.fields, "derived_from": parent}
-    return codec.make_grain(
-        grain.type, fields, namespace=grain.namespace, created_at=grain.created_at, extras=grain.extras
-    )
-
-
 def _labelled(value: Any, labels: dict[str, str]) -> Any:
     if isinstance(value, str) and value.startswith("<<"):
         return labels[value[2:-2]]
@@ -106,14 +105,8 @@ def _labelled(value: Any, labels: dict[str, str]) -> Any:
 
 def host_of(memory: Memory) -> Host:
     """The host that the facade makes of a memory."""
-    return Host(
-        store=memory.store,
-        namespace=memory.namespace,
-        clock=memory.clock,
-        may=memory.who.may,
-        governance=memory.loop,
-        forget=memory.forget,
-        summary=lambda told: render(str(told.get("template_id", "")), told.get("args") or {}),
+    return host_of_memory(
+        memory, summary=lambda told: render(str(told.get("template_id", "")), told.get("args") or {})
     )
 
 
