@@ -16,9 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self
 
+from deja_tui import declared
 from deja_tui.adapter import StoreSubstrate, build
 from deja_tui.constructors import Constructors
 from deja_tui.copies import Copies, restore_file
+from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
 from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
 from deja_tui.engine.actors import Caller, caller
@@ -104,6 +106,7 @@ class Memory(Constructors):
         self.clock = clock
         self.telemetry = Telemetry(store.path, telemetry, clock, lambda: _first_arrival(store))
         self._counting = self.telemetry.mode != "off"
+        self._told: tuple[str, ...] = ()
         self.substrate = StoreSubstrate(store)
         self.eraser = Eraser(store, self.telemetry, who, clock)
         self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
@@ -115,7 +118,7 @@ class Memory(Constructors):
         cls,
         path: str | os.PathLike[str],
         *,
-        namespace: str = DEFAULT_NAMESPACE,
+        namespace: str | None = None,
         actor: str = "user:local",
         scopes: Iterable[str] | None = None,
         telemetry: str = "off",
@@ -129,7 +132,8 @@ class Memory(Constructors):
 
         Args:
             path: the file; symlinks are resolved once.
-            namespace: where plain writes go and plain reads look.
+            namespace: where plain writes go and plain reads look; None: what the file declares (see `declare`), else
+                ``shared``. A value that differs from the file's is used, and told in ``notices``.
             actor: who acts (D22), for example ``user:ana`` or ``agent:worker-1``.
             scopes: rights of the caller out of read, write, review, apply, admin; None: all of them.
             telemetry: off, aggregate or full: what recalls and searches are counted in the sidecar
@@ -154,7 +158,10 @@ class Memory(Constructors):
             durability=durability,
             clock=ticking,
         )
-        return cls(store, namespace=namespace, who=who, clock=ticking, telemetry=telemetry)
+        chosen, told = declared.settle(store, {"namespace": namespace})
+        memory = cls(store, namespace=chosen["namespace"], who=who, clock=ticking, telemetry=telemetry)
+        memory._told = told
+        return memory
 
     def close(self) -> None:
         """Flush what may lag and close every connection. A second close does nothing."""
@@ -171,6 +178,25 @@ class Memory(Constructors):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of this open: why it can only be read, which option differs from what the file
+        declares, why nothing is counted; one sentence each."""
+        return tuple(told for told in (self.store.notice, *self._told, self.telemetry.notice) if told)
+
+    def declare(self, name: str, value: Any, *, because: str) -> Declaration:
+        """Write a setting into the file, for every open from now on; this one keeps what it was opened with.
+
+        ``name``: namespace (a text; where plain writes go and plain reads look). Raises VAL-E001, VAL-E004, LOP-E011,
+        LOP-E022 (needs admin).
+        """
+        return declared.declare(self.store, self.who, self.clock, name, value, because)
+
+    def declared(self) -> tuple[Declaration, ...]:
+        """What the file declares, by name."""
+        self.who.need("read")
+        return declared.declared(self.store)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -189,7 +215,8 @@ class Memory(Constructors):
     def supersede(self, address: str, fields: Mapping[str, Any], *, reason: str | None = None) -> str:
         """Replace a live grain by a new one and return its address.
 
-        ``fields`` is laid over the old grain's fields; a value of None removes a field. Raises MEM-E001, MEM-E002.
+        ``fields`` is laid over the old grain's fields; a value of None removes a field. A chain stays in its namespace.
+        Raises MEM-E001, MEM-E002, VAL-E001.
         """
         self.who.need("write")
         with self.store.act() as act:
@@ -197,6 +224,8 @@ class Memory(Constructors):
             merged = {name: value for name, value in old.fields.items() if name != "derived_from"}
             merged["context"] = _without_source(merged.get("context"))
             given = {grains.long_name(old.type, name): value for name, value in fields.items()}
+            if given.get("namespace", old.namespace) != old.namespace:
+                raise ValidationError("VAL-E001", "namespace: a superseding grain stays in that of its chain")
             merged.update(given)
             if reason is not None:
                 merged["supersede_reason"] = lifecycle.check_reason(reason)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from deja_tui.errors import DejaError
+from deja_tui.text import clean
 
 DB_VARIABLE: Final = "DEJA_DB"
 
@@ -90,7 +91,7 @@ def open_memory(
     if create and db is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        return Memory.open(
+        memory = Memory.open(
             path,
             namespace=namespace,
             actor=actor,
@@ -106,3 +107,6 @@ def open_memory(
                 f"deja init --template blank --db {path}, or deja demo",
             ) from fault
         raise
+    if memory.store.notice and not read_only:
+        click.echo(clean(memory.store.notice), err=True)
+    return memory

@@ -70,7 +70,8 @@ def test_a_further_run_proposes_nothing_about_what_was_applied(deja: Deja, demo:
     rows = deja("loop", "list", "--db", demo, "--format", "json").json["recommendations"]
     for number, row in enumerate(rows):
         for verb in ("approve", "apply"):
-            deja("loop", verb, row["address"], "--db", demo, "--because", f"{verb} number {number}")
+            done = deja("loop", verb, row["address"], "--db", demo, "--because", f"{verb} number {number}")
+            assert done.code == 0, done.err
     again = deja("loop", "run", "--db", demo, "--format", "json").json
     assert (again["stored"], again["refreshed"], again["outcome"]) == (0, 0, "ran")
 

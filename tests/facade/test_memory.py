@@ -307,3 +307,11 @@ def test_a_run_that_finds_nothing_says_why(memory: Memory) -> None:
     quiet = memory.loop.run().quiet
     assert (quiet["loop.tool_failure/1"].state, quiet["loop.tool_failure/1"].have) == ("below_threshold", 1)
     assert quiet["loop.duplicate_sweep/1"].state == "quiet"
+
+
+def test_a_chain_stays_in_its_namespace(memory: Memory) -> None:
+    """Another one is refused, not dropped in silence."""
+    address = memory.add_fact("a", "b", "c")
+    with refused("VAL-E001"):
+        memory.supersede(address, {"object": "d", "namespace": "other"})
+    assert memory.recall("a")[0].address == address

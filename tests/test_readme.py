@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The README is true: its commands run, in its order, on a memory of their own; its Python runs and prints a finding."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Deja
+from tests.support import ROOT, shared
+
+pytest_plugins = ["tests.cli.conftest"]
+README = (ROOT / "README.md").read_text()
+
+
+def test_it_opens_with_the_two_commands() -> None:
+    """One runs the main job, one passes the tests; .ci/run holds the same test command to the letter."""
+    commands = [line.strip() for line in README.splitlines() if line.startswith("    ")][:2]
+    assert commands == [
+        "python -m pip install . && deja demo",
+        "python -m pip install '.[test]' && python -m pytest",
+    ]
+    assert commands[1] in (ROOT / ".ci" / "run").read_text()
+
+
+def test_every_command_of_the_five_minutes_runs(
+    deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As written, but for the two that need a terminal; ONE and ANOTHER are addresses of the list."""
+    projects = tmp_path / ".claude" / "projects"
+    projects.mkdir(parents=True)
+    sample = shared("samples/claude-code/viewer-init.jsonl")
+    (projects / "s.jsonl").write_bytes(sample.read_bytes())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    section = README.partition("## Five minutes")[2].partition("\n## ")[0]
+    lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    assert len(lines) >= 8
+    names: dict[str, str] = {}
+    for line in lines:
+        for command in line.split(" && "):
+            argv = shlex.split(command)
+            assert argv.pop(0) == "deja"
+            if argv[0] in ("ui", "review"):
+                continue
+            argv = [str(projects) if part == "~/.claude/projects" else names.get(part, part) for part in argv]
+            done = deja(*argv)
+            assert done.code == 0, (command, done.err)
+            if argv[:2] == ["loop", "list"]:
+                rows = deja(*argv, "--format", "json").json["recommendations"]
+                names = {"ONE": rows[0]["address"], "ANOTHER": rows[1]["address"]}
+    assert names
+
+
+def test_the_python_example_runs_and_shows_a_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copied out of the README as it stands."""
+    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DEJA_LOOP_NOW_MS", raising=False)
+    exec(compile(code, "README.md", "exec"), {})
+    told = capsys.readouterr().out
+    assert "eu-west-1" in told
+    assert "stripe_refund: 3 of 3 calls failed" in told
+
+
+def test_the_pictures_are_there_and_ask_no_network() -> None:
+    """Exported from the console, without font addresses (D50)."""
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+\.svg)\)", README)
+    assert pictures
+    for name in pictures:
+        text = (ROOT / name).read_text()
+        assert "<svg" in text
+        assert "@font-face" not in text
+        assert "url(http" not in text
