@@ -12,7 +12,6 @@ import pytest
 from tests.cli.conftest import Deja
 from tests.support import ROOT, shared
 
-pytest_plugins = ["tests.cli.conftest"]
 README = (ROOT / "README.md").read_text()
 
 
