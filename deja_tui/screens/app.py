@@ -6,9 +6,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
+from textual import events
 from textual.app import App
+from textual.screen import Screen
 
 from deja_tui.console import theme as themes
 from deja_tui.console.actions import Rights
@@ -17,7 +19,7 @@ from deja_tui.console.keymap import Keymap
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
-from deja_tui.screens.base import DejaScreen, Ticks
+from deja_tui.screens.base import DejaScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import Walk
@@ -94,6 +96,32 @@ class DejaApp(App[None], inherit_bindings=False):
     def file_name(self) -> str:
         """The file without its folders."""
         return PurePath(self.file).name or self.file
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and pasted text go to the screen on top at once.
+
+        Textual would queue them at the screen that was on top when they arrived, where letters typed after a decision
+        key would wait behind it and then act as commands.
+        """
+        if isinstance(event, events.Key | events.Paste) and isinstance(self.top, DejaScreen):
+            self.app_focus = True
+            self.route(event)
+        else:
+            await super().on_event(event)
+
+    def route(self, event: Typed) -> None:
+        """Hand something that was typed to the screen on top."""
+        if isinstance(event, events.Key) and event.key == "ctrl+c":
+            self.abort()
+        elif isinstance(self.top, DejaScreen):
+            self.top.take(event)
+
+    @property
+    def top(self) -> Screen[Any] | None:
+        """The screen on top, None before the first and after the last."""
+        return self.screen_stack[-1] if self.screen_stack else None
 
     # --- life ---------------------------------------------------------------------------------------
 

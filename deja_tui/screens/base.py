@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from deja_tui.console.actions import ACTIONS, DECISIONS, Action, Case, offered, refusal
 from deja_tui.console.feed import Reviews
-from deja_tui.console.keymap import key_name
+from deja_tui.console.keymap import key_name, label
 from deja_tui.console.launch import LEAST
 from deja_tui.errors import DejaError
 from deja_tui.present.change import CANNOT_BE_UNDONE
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from deja_tui.screens.app import DejaApp
 
 Answered = TypeVar("Answered")
+Typed: TypeAlias = "events.Key | events.Paste"
+# Fingers that type a reason rest less than this between two letters.
+PAUSE_SECONDS: Final = 0.3
 WIDE: Final = 110
 SIDE: Final = 46
 EDGED: Final = SIDE - 2
 _WHEN_SMALL: Final = ("app.quit", "app.repaint", "app.suspend")
+_WHEN_TYPING: Final = ("app.repaint", "app.suspend")
 _TIER_MEANINGS: Final = {"READ-ONLY": "dim", "REVIEW": "ok", "APPLY": "warning", "DESTRUCTIVE": "error"}
 
 
@@ -56,6 +60,16 @@ class DejaScreen(Screen[None]):
     scope = "queue"
     # The file changed while another screen was on top.
     outdated = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        # What was typed before this screen was there; it is used, in order, once it is.
+        self.ready = False
+        self.waiting: list[Typed] = []
+        self.pressed: Typed | None = None
+        # A decision key that led to no prompt, and until when what is typed after it was meant for one.
+        self.unheard = ""
+        self.deaf_until = float("-inf")
 
     @property
     def console_app(self) -> DejaApp:
@@ -107,6 +121,10 @@ class DejaScreen(Screen[None]):
     def on_mount(self) -> None:
         self.fit()
         self.load()
+        self.ready = True
+        waiting, self.waiting = self.waiting, []
+        for event in waiting:
+            self.console_app.route(event)
 
     def on_resize(self) -> None:
         self.fit()
@@ -182,14 +200,57 @@ class DejaScreen(Screen[None]):
 
     # --- keys ---------------------------------------------------------------------------------------
 
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        event.prevent_default()
-        if event.key == "ctrl+c":
-            self.console_app.abort()
+    def take(self, event: Typed) -> None:
+        """Something that was typed, as the app hands it out: in the order it arrived."""
+        if not self.ready:
+            self.waiting.append(event)
+        elif isinstance(event, events.Paste):
+            self.pasted(event)
+        else:
+            self.key(event)
+
+    def key(self, event: events.Key) -> None:
+        """A key: it counts unless it came too early, or belongs to a reason that cannot be typed."""
+        if self.unmeant(event):
             return
+        self.pressed = event
         if not self.early(event):
             self.press(event.key, event.character)
+        elif self.decides(event):
+            self.unhear()
+            self.say(
+                f"{label(key_name(event.key, event.character))} came too early: press it again", "warning"
+            )
+
+    def pasted(self, event: events.Paste) -> None:
+        """Pasted text; only a state in which something is typed has a use for it."""
+
+    def decides(self, event: events.Key) -> bool:
+        """Whether a key begins a decision in this state."""
+        action = self.console_app.keymap.find(self.scope, key_name(event.key, event.character))
+        return action is not None and action.id.rpartition(".")[2] in DECISIONS
+
+    def unhear(self) -> None:
+        """The decision key that was just pressed opens no prompt: what follows at once must not act as commands."""
+        if self.pressed is not None:
+            self.unheard = getattr(self.pressed, "key", "")
+            self.deaf_until = self.console_app.ticks.arrived(self.pressed) + PAUSE_SECONDS
+
+    def unmeant(self, event: events.Key) -> bool:
+        """Whether a key continues the text somebody began to type after a decision key that was not heard."""
+        now = self.console_app.ticks.arrived(event)
+        if now >= self.deaf_until or event.key == self.unheard:
+            return False
+        if event.key != "enter" and not (event.character or "").isprintable():
+            return False
+        self.deaf_until = now + PAUSE_SECONDS
+        return True
+
+    def anywhere(self, key: str) -> None:
+        """While text is typed, the keys that are no text and work in every state."""
+        action = self.console_app.keymap.find(self.scope, key)
+        if action is not None and action.id in _WHEN_TYPING:
+            self.act(action)
 
     def early(self, event: events.Event) -> bool:
         """Whether a key was pressed before what it would act on was on the screen."""
@@ -204,6 +265,7 @@ class DejaScreen(Screen[None]):
         missing = self.console_app.rights.missing(action.right)
         if missing:
             self.say(missing, "warning")
+            self.unhear()
             return
         self.act(action)
 
@@ -229,6 +291,9 @@ class DejaScreen(Screen[None]):
         self.say(f"theme {self.console_app.theme_name}")
 
     def do_repaint(self) -> None:
+        """Draw every cell anew: a terminal may have lost what it showed."""
+        for widget in self.query("*"):
+            widget.refresh()
         self.app.refresh(layout=True)
 
     def do_suspend(self) -> None:
@@ -264,10 +329,13 @@ class DejaScreen(Screen[None]):
         why_not = refusal(decision, case, self.console_app.rights, self.console_app.actor)
         if why_not:
             self.say(why_not, "warning")
+            self.unhear()
             return
         from deja_tui.screens.walker import WalkerScreen
 
-        self.app.push_screen(WalkerScreen([address], intent=decision), lambda _: self.reload())
+        walker = WalkerScreen([address], intent=decision)
+        walker.pressed = self.pressed
+        self.app.push_screen(walker, lambda _: self.reload())
 
     def copy(self, text: str, what: str) -> None:
         """Send text to the terminal's clipboard; whether it arrives there nobody can know."""

@@ -333,9 +333,10 @@ class QueueScreen(DejaScreen):
         elif self.editor.take(key, character):
             self.wanted = self.editor.text
             self.draw()
+        else:
+            self.anywhere(key)
 
-    def on_paste(self, event: events.Paste) -> None:
-        event.stop()
+    def pasted(self, event: events.Paste) -> None:
         if self.editor.active:
             self.editor.paste(event.text)
             self.wanted = self.editor.text

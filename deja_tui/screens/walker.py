@@ -3,7 +3,8 @@
 
 States: READ → (a or x) → REASON → Enter → RECEIPT → Enter → next. Queue and Detail open the same flow for a single
 recommendation. Each state discards keys that arrived before it was painted plus 150 ms, so a held Enter, or keys typed
-ahead, cannot decide twice or about something not yet seen.
+ahead, cannot decide twice or about something not yet seen. Text is another matter: what is typed after a decision key
+was heard belongs to its reason and waits for the prompt, only Enter does not.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from deja_tui.present import recommendation as shown
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.reasons import unseen
 from deja_tui.present.words import fenced, plural
-from deja_tui.screens.base import SIDE, ReadingScreen
+from deja_tui.screens.base import SIDE, ReadingScreen, Typed
 from deja_tui.screens.detail import case_of, command_line, fill
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hint, Hints
@@ -104,6 +105,9 @@ class WalkerScreen(ReadingScreen):
         self.notice: list[Line] = []
         self.whole = False
         self.seen_all = False
+        # From a decision key to its prompt: what is typed meanwhile.
+        self.expecting = self.single
+        self.ahead: list[Typed] = []
 
     def compose_body(self) -> ComposeResult:
         yield OneLine(id="who")
@@ -134,6 +138,29 @@ class WalkerScreen(ReadingScreen):
     def mark_painted(self) -> None:
         self.painted = self.console_app.ticks.now()
         self.note_seen()
+
+    def key(self, event: events.Key) -> None:
+        if self.state in _TYPING and event.key != "enter":
+            self.press(event.key, event.character)
+        elif self.expecting and self.state not in _TYPING:
+            if event.key != "enter":
+                self.ahead.append(event)
+        else:
+            super().key(event)
+
+    def pasted(self, event: events.Paste) -> None:
+        if self.state in _TYPING and not self.small:
+            self.reason.paste(event.text)
+            self.keep_draft()
+        elif self.expecting:
+            self.ahead.append(event)
+
+    def forgo(self) -> None:
+        """No prompt comes: what was typed for it is dropped, and what follows at once as well."""
+        if self.ahead:
+            self.pressed = self.ahead[-1]
+        self.expecting, self.ahead = False, []
+        self.unhear()
 
     def early(self, event: events.Event) -> bool:
         if self.painted is None:
@@ -200,6 +227,7 @@ class WalkerScreen(ReadingScreen):
 
     def unreadable(self, fault: DejaError) -> None:
         if self.state in ("reading", "working"):
+            self.forgo()
             self.notice = [line(Span("It cannot be read.", "warning"))]
             self.enter("notice")
         self.say_error(fault)
@@ -210,10 +238,12 @@ class WalkerScreen(ReadingScreen):
         """Begin a decision: it must be possible, and the change must have been on the screen."""
         detail = self.detail
         if detail is None:
+            self.forgo()
             return
         why_not = refusal(decision, case_of(detail), self.console_app.rights, self.console_app.actor)
         if why_not:
             self.say(why_not, "warning")
+            self.forgo()
             return
         change, seen = self.seen()
         left = None if self.seen_all or decision == "rollback" else unseen(len(change), seen)
@@ -221,23 +251,33 @@ class WalkerScreen(ReadingScreen):
             self.pager.scroll_to_line(next(index for index in change if index not in self.pager.shown))
             self.note_seen()
             self.say(f"{left} ({self.console_app.keymap.first('queue.' + decision)})", "warning")
+            self.forgo()
             return
         self.decision = decision
+        self.expecting = True
         if decision == "apply":
             address, destructive = self.address, self.destructive_allowed
             self.ask(
                 "dry run",
                 lambda reviews: reviews.dry_run(address, allow_destructive=destructive),
                 self.planned,
+                self.unplanned,
             )
         else:
             self.ask_reason()
 
+    def unplanned(self, fault: DejaError) -> None:
+        self.forgo()
+        self.say_error(fault)
+
     def planned(self, plan: Plan) -> None:
+        if not self.expecting:
+            return
         self.plan = plan
         if plan.refusal is not None:
             self.draw()
             self.say("it cannot be applied now: " + plan.refusal, "warning")
+            self.forgo()
             return
         self.ask_reason()
 
@@ -253,6 +293,11 @@ class WalkerScreen(ReadingScreen):
         kept = draft[2] if draft and draft[:2] == (self.address, self.decision) else ""
         self.reason.ask(f"{self.verb.upper()} BECAUSE", kept)
         self.enter("reason")
+        self.expecting = False
+        ahead, self.ahead = self.ahead, []
+        for event in ahead:
+            if self.state in _TYPING:
+                self.take(event)
 
     def press(self, key: str, character: str | None) -> None:
         if self.small or self.state not in _TYPING:
@@ -266,12 +311,8 @@ class WalkerScreen(ReadingScreen):
             self.submit()
         elif self.reason.take(key, character):
             self.keep_draft()
-
-    def on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        if self.state in _TYPING and not self.early(event) and not self.small:
-            self.reason.paste(event.text)
-            self.keep_draft()
+        else:
+            self.anywhere(key)
 
     def keep_draft(self) -> None:
         if self.state == "reason":
@@ -351,6 +392,7 @@ class WalkerScreen(ReadingScreen):
         ]
         self.detail = detail
         self.notice = []
+        self.forgo()
         if new and (fault is None or fault.code == "LOP-E020"):
             last = new[-1]
             did = shown.happened(last)

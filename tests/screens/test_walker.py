@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from textual import events
 
 from deja_tui.engine.faults import LoopError
 from deja_tui.errors import DejaError
@@ -14,7 +15,7 @@ from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import WalkerScreen
 from tests.present import build
 from tests.screens.fake import FakeReviews
-from tests.screens.user import User, console, destroyer, reader, review_only
+from tests.screens.user import User, console, destroyer, key_event, reader, review_only
 
 FIRST = build.tool_failure().recommendation.address
 SECOND = build.expired_fact().recommendation.address
@@ -93,15 +94,125 @@ async def test_keys_pressed_before_a_state_was_painted_do_nothing() -> None:
         assert screen.way.place == 1
 
 
-async def test_text_typed_ahead_does_not_reach_the_reason() -> None:
-    """What was typed before the prompt was seen is not part of the record."""
+async def test_text_typed_at_once_reaches_the_reason_and_only_enter_does_not() -> None:
+    """Letters need not wait for the prompt; Enter does, so that nothing is decided before it was seen."""
     async with console() as user:
         screen = await walk(user)
-        await user.press("a")
-        await user.press("x", "y", after=0.05)
-        assert screen.reason.text == ""
-        await user.press("z", after=0.06)
-        assert screen.reason.text == "z"
+        await user.burst("a", *"retries", "enter", *" help")
+        assert screen.state == "reason"
+        assert screen.reason.text == "retries help"
+        await user.press("!", after=0.05)
+        await user.press("enter", after=0.05)
+        assert screen.reason.text == "retries help!"
+        assert user.reviews.log == []
+        await user.press("enter", after=0.06)
+        assert user.reviews.log == [("approve", FIRST, "retries help!")]
+
+
+@pytest.mark.parametrize("before", [(), ("enter",)], ids=["queue", "detail"])
+@pytest.mark.parametrize("key,verb", [("a", "approve"), ("x", "reject")])
+async def test_a_reason_typed_in_one_write_with_its_key_arrives_whole(
+    before: tuple[str, ...], key: str, verb: str
+) -> None:
+    """From queue and Detail: no letter is lost, none acts as a command."""
+    async with console() as user:
+        await user.press(*before)
+        await user.burst(key, *"quite a ?:/w x reason", "left", "backspace", "enter")
+        assert isinstance(user.screen, WalkerScreen)
+        assert user.screen.reason.text == "quite a ?:/w x reasn"
+        assert user.reviews.log == []
+        await user.press("enter")
+        assert user.reviews.log == [(verb, FIRST, "quite a ?:/w x reasn")]
+
+
+async def test_a_paste_in_one_write_with_its_key_keeps_its_place() -> None:
+    """Letters, paste, letters: in this order."""
+    async with console() as user:
+        user.hand.now += 1
+        for event in (key_event("a"), key_event("1"), events.Paste("two\nlines"), key_event("3")):
+            user.app.post_message(event)
+        await user.settle()
+        assert user.screen.reason.text == "1two lines3"
+
+
+async def test_esc_typed_ahead_takes_the_choice_back() -> None:
+    """What follows it acts on nothing."""
+    async with console() as user:
+        screen = await walk(user)
+        await user.burst("a", *"no", "escape", "s", "x")
+        assert screen.state == "read"
+        assert screen.way.place == 0
+
+
+@pytest.mark.parametrize("decision", ["p", "u"])
+async def test_reasons_of_apply_and_rollback_are_typed_straight_on(decision: str) -> None:
+    """The dry run before the prompt of an apply may take its time."""
+    async with console() as user:
+        screen = await walk(user)
+        await decide(user, "a", "fine")
+        if decision == "u":
+            await decide(user, "p", "agreed")
+        await user.burst(decision, *"hello pupil", "enter")
+        assert screen.state == "reason"
+        assert screen.reason.text == "hello pupil"
+        await user.press("enter")
+        assert user.reviews.log[-1][2] == "hello pupil"
+
+
+async def test_the_address_of_a_destructive_apply_is_typed_straight_on() -> None:
+    """Its first digits wait for the second prompt; Enter does not."""
+    async with console(rights=destroyer()) as user:
+        screen = await walk(user)
+        await user.press("s")
+        await decide(user, "a", "the promotion is over")
+        await user.press("p")
+        await user.type("erase it")
+        await user.burst("enter", *SECOND[:4], "enter")
+        assert screen.state == "confirm"
+        assert screen.reason.text == SECOND[:4]
+        await user.press("enter")
+        assert user.reviews.log[-1][0] == "apply"
+
+
+async def test_text_after_a_decision_key_that_came_too_early_does_nothing() -> None:
+    """Its letters are no commands: x, s and q in a reason must not reject, skip or leave. The key again is heard."""
+    async with console() as user:
+        screen = await walk(user)
+        await user.press("s")
+        await user.press("a", after=0.1)
+        assert user.flash == "a came too early: press it again"
+        await user.burst(*"fix this quickly", "enter", after=0.06)
+        assert (screen.state, screen.address) == ("read", SECOND)
+        await user.press("a", after=0.06)
+        assert screen.state == "reason"
+
+
+async def test_text_after_a_decision_that_is_refused_does_nothing() -> None:
+    """Unseen lines first, from the walk and from the queue; a foreign one in the queue."""
+    for keys in (("w",), ()):
+        async with console(many_lines()) as user:
+            await user.press(*keys)
+            await user.burst("a", *"xsq is fine", "enter")
+            assert isinstance(user.screen, WalkerScreen)
+            assert user.screen.state == "read"
+            await user.burst(*"xsq", after=0.2)
+            assert user.screen.state == "read"
+    async with console(FakeReviews([replace(build.duplicates(), foreign=True)])) as user:
+        await user.burst("a", *"?wq")
+        assert isinstance(user.screen, QueueScreen)
+        assert user.flash.startswith("it came from another copy")
+        await user.press("?")
+        assert not isinstance(user.screen, QueueScreen)
+
+
+async def test_keys_in_one_write_act_in_their_order() -> None:
+    """Down, open, approve: each on the screen the one before it opened."""
+    async with console() as user:
+        await user.burst("j", "j", "x", *"no")
+        assert user.screen.address == THIRD
+        await user.press("escape", "q")
+        await user.burst("?", "j", "j")
+        assert user.screen.pager.top == 2
 
 
 async def test_a_first_shows_the_unseen_lines_of_the_change() -> None:
@@ -429,16 +540,6 @@ async def test_one_that_is_gone_when_it_is_decided_is_passed_over() -> None:
         assert user.flash.startswith("LOP-E040 there is no such recommendation")
         await user.press("enter")
         assert screen.address == SECOND
-
-
-async def test_a_paste_that_came_too_early_is_dropped() -> None:
-    """As keys are: the prompt was not on the screen yet."""
-    async with console() as user:
-        screen = await walk(user)
-        await user.press("a")
-        user.hand.now -= 1.9
-        await user.paste("typed ahead")
-        assert screen.reason.text == ""
 
 
 async def test_a_lock_keeps_the_reason_for_another_try() -> None:

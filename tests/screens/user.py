@@ -54,6 +54,13 @@ async def settle(app: DejaApp, pilot: Any) -> None:
             return
 
 
+def key_event(key: str) -> events.Key:
+    """What a terminal would send for a character or a named key."""
+    single = len(key) == 1
+    name = _character_to_key(key) if single and not key.isalnum() else key
+    return events.Key("space" if key == " " else name, key if single else None)
+
+
 class User:
     """What a test speaks to."""
 
@@ -64,10 +71,15 @@ class User:
         """Press keys, one after the other, ``after`` seconds apart; everything settles between them."""
         for key in keys:
             self.hand.now += after
-            single = len(key) == 1
-            name = _character_to_key(key) if single and not key.isalnum() else key
-            self.app.post_message(events.Key("space" if key == " " else name, key if single else None))
+            self.app.post_message(key_event(key))
             await self.settle()
+
+    async def burst(self, *keys: str, after: float = 1.0) -> None:
+        """Press keys in one write, without looking up: nothing settles between them."""
+        self.hand.now += after
+        for key in keys:
+            self.app.post_message(key_event(key))
+        await self.settle()
 
     async def type(self, text: str) -> None:
         """Type text, letter by letter."""
