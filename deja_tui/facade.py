@@ -26,7 +26,7 @@ from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, repo
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
-from deja_tui.engine.substrate import DEFAULT_NAMESPACE, LOOP_NAMESPACE, NewGrain
+from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError

@@ -28,6 +28,7 @@ _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "forget": ("deja_tui.cli.erase", "forget", "Erase one grain and what quotes it."),
     "forget-subject": ("deja_tui.cli.erase", "forget_subject", "Erase every grain that names a subject."),
     "forget-older": ("deja_tui.cli.erase", "forget_older", "Erase the grains made before a time."),
+    "declare": ("deja_tui.cli.declare", "declare", "Show or set what a file declares for every open."),
     "verify": ("deja_tui.cli.memory", "verify", "Check every address, chain and index of a memory."),
     "stats": ("deja_tui.cli.memory", "stats", "Count what a memory holds."),
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -30,7 +31,7 @@ def default_path() -> Path:
 def with_db(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--db FILE``, ``--ns NAME`` and ``--actor LABEL``."""
     function = click.option(
-        "--ns", "namespace", default="shared", show_default=True, metavar="NAME", help="Namespace."
+        "--ns", "namespace", metavar="NAME", help="Namespace; else what the file declares, else shared."
     )(function)
     return with_file(function)
 
@@ -75,7 +76,7 @@ def with_because(function: Callable[..., Any]) -> Callable[..., Any]:
 def open_memory(
     db: Path | None,
     *,
-    namespace: str = "shared",
+    namespace: str | None = None,
     actor: str = "user:local",
     create: bool = False,
     read_only: bool = False,
@@ -107,6 +108,9 @@ def open_memory(
                 f"deja init --template blank --db {path}, or deja demo",
             ) from fault
         raise
+    for notice in memory.notices:
+        sys.stderr.write(f"note: {clean(notice)}\n")
+    return memory
     if memory.store.notice and not read_only:
         click.echo(clean(memory.store.notice), err=True)
     return memory
