@@ -67,6 +67,7 @@ CODES: Final[dict[str, str]] = {
     "CLI-E001": "the command needs a terminal",
     "CLI-E002": "the clock override is not a number of milliseconds",
     "CLI-E003": "the file already holds grains",
+    "CLI-E004": "the command needs an optional package",
     "CON-E001": "the theme file is malformed",
     "CON-E002": "the key map file is malformed or puts two actions on one key",
     # the query language
