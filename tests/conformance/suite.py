@@ -293,7 +293,7 @@ HOSTILE = [
 
 @check
 def hostile_text_comes_back_as_it_was_given(substrate: Substrate) -> None:
-    """A memory keeps text in NFC and otherwise untouched; only surfaces clean it."""
+    """SUB-6: a memory keeps text in NFC and otherwise untouched; only surfaces clean it."""
     for text in HOSTILE:
         address = substrate.put(new_fact(text)).address
         assert there(substrate, address).get("object") == text.replace("e\u0301", "é")

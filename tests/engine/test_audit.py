@@ -221,7 +221,7 @@ def test_entries_of_other_recommendations_and_other_grains_are_no_part_of_it() -
 
 
 def test_an_imported_entry_is_no_link_of_a_local_chain() -> None:
-    """LED-4: it neither extends the chain nor breaks it; the replayed ledger agrees."""
+    """LED-3: LED-4: it neither extends the chain nor breaks it; the replayed ledger agrees."""
     substrate, address = approved()
     row = views.ledger_row(substrate, address)
     import_grain(substrate, write(substrate, address))
@@ -244,7 +244,7 @@ def test_a_foreign_chain_is_checked_and_shown() -> None:
 
 
 def test_the_cached_row_and_the_replayed_row_are_one() -> None:
-    """D1: status is derived; deriving it one by one and all together gives the same."""
+    """LED-1: D1: status is derived; deriving it one by one and all together gives the same."""
     substrate, _ = approved()
     calls(substrate, "x", "boom", 5)
     go(substrate, NOW + DAY)

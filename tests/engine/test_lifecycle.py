@@ -288,7 +288,7 @@ def test_a_missing_right_is_named() -> None:
 @pytest.mark.parametrize("actor", ["agent:x", "AGENT:X", "Agent:x"])
 @pytest.mark.parametrize("decision", ["approve", "approve_and_apply"])
 def test_nobody_approves_what_they_created(decision: str, actor: str) -> None:
-    """D14: on every way, with every right, in every spelling of the label; rejecting one's own is fine."""
+    """LIF-3, D14: on every way, with every right, in every spelling of the label; rejecting one's own is fine."""
     substrate = ReferenceSubstrate()
     cited = fact(substrate, "a", "b", "c")
     address = plant(substrate, draft([Add("fact", "shared", {"object": "d"})], [cited]), creator="agent:x")

@@ -400,7 +400,7 @@ def test_a_foreign_finding_is_no_open_one() -> None:
 
 
 def test_a_half_written_proposal_does_not_block_its_finding() -> None:
-    """A memory without acts may lose the first audit entry; the run closes it and proposes anew."""
+    """LED-2: a memory without acts may lose the first audit entry; the run closes it and proposes anew."""
     substrate = BareSubstrate()
     twins(substrate)
     crash_on(substrate, "put", lambda grain: grain.type == "observation")

@@ -45,7 +45,7 @@ def drop_the_ledger(db: apsw.Connection, rejection: bytes) -> None:
 
 @pytest.mark.parametrize("edit", [hide_the_link, call_it_imported, empty_the_ledger, drop_the_ledger])
 def test_an_edited_table_does_not_undo_a_rejection(tmp_path: Path, edit: Edit) -> None:
-    """The chain is read from bytes and op-log: no approval, and no run proposes it again."""
+    """INV-DERIVED-3: The chain is read from bytes and op-log: no approval, and no run proposes it again."""
     path = tmp_path / "a.deja"
     address = rejected(path)
     with Memory.open(path, read_only=True) as memory:

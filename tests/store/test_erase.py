@@ -115,7 +115,7 @@ def test_texts_that_only_a_dead_grain_uses_stay(store: Store) -> None:
 
 
 def test_a_forgotten_grain_is_gone_from_every_read(store: Store) -> None:
-    """get, resolve, recall, latest, history, search, scan, children, views."""
+    """INV-OPLOG-3: get, resolve, recall, latest, history, search, scan, children, views."""
     parent, child = add(store, fact("p", "is", "quartz"), fact("c", "is", "x"))
     with store.act() as act:
         child = act.add(fact("c", "from", "quartz", derived_from=parent)).address
@@ -138,7 +138,7 @@ def test_a_forgotten_grain_is_gone_from_every_read(store: Store) -> None:
 
 @pytest.mark.parametrize("by", ["address", "source key"])
 def test_what_was_forgotten_is_not_taken_back(store: Store, by: str) -> None:
-    """INV-STORE-7: neither the same bytes nor the same source under other bytes (MEM-E003)."""
+    """INV-ERASE-2: INV-STORE-7: neither the same bytes nor the same source under other bytes (MEM-E003)."""
     grain = fact(context={"source_key": "import:1"})
     (address,) = add(store, grain)
     forget(store, address)

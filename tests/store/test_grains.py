@@ -330,7 +330,7 @@ def test_names_a_person_would_use_find_their_field() -> None:
 
 
 def test_parents_have_the_form_of_their_kind() -> None:
-    """D8: one parent is a text, on recommendations and loop audits always a list; several are a list everywhere."""
+    """GRAIN-6, D8: one parent is a text, on recommendations and loop audits always a list; several are a list everywhere."""
     audit = {"object": "because", "context": {"audit": "loop", "to": "pending", "at": AT}}
     for kind, fields, given_as, kept in (
         ("fact", {}, [PARENT], PARENT),

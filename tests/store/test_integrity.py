@@ -37,7 +37,7 @@ TAMPERED = [
 
 @pytest.mark.parametrize("statement,told", TAMPERED)
 def test_every_edit_behind_the_stores_back_is_found(path: Path, statement: str, told: str) -> None:
-    """D6: edited derived rows and flipped bytes are detected."""
+    """INV-INTEGRITY-2: D6: edited derived rows and flipped bytes are detected."""
     with Store.open(path) as store:
         (old,) = add(store, fact("ada"))
         add(store, fact("bob"), fact("cid", at=1), call("t", "boom", True))
