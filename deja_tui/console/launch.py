@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from deja_tui.errors import DejaError
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
 
 LEAST: Final = (60, 20)
 
@@ -76,10 +79,20 @@ def launch(
             keymap=keys,
             now_ms=clock or host_clock,
             at=at,
+            driver=_driver(),
         )
         # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.
         app.run(mouse=False)
         return app.return_code or 0
+
+
+def _driver() -> type[Driver] | None:
+    """The console's own driver where it can run; Windows keeps Textual's."""
+    if sys.platform == "win32":
+        return None
+    from deja_tui.console.driver import TerminalDriver
+
+    return TerminalDriver
 
 
 def _check_terminal() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
 from textual.screen import Screen
 
 from deja_tui.console import theme as themes
@@ -45,6 +46,7 @@ class DejaApp(App[None], inherit_bindings=False):
         ticks: monotonic time of keys and paints.
         at: where to begin: ``queue`` or ``queue/ADDRESS``.
         poll_seconds: how often to ask whether the file changed; 0: never.
+        driver: what reads the terminal and writes to it; None: Textual's own.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -71,9 +73,10 @@ class DejaApp(App[None], inherit_bindings=False):
         ticks: Ticks | None = None,
         at: str | None = None,
         poll_seconds: float = 1.0,
+        driver: type[Driver] | None = None,
     ) -> None:
         first = themes.load(theme)
-        super().__init__(ansi_color=first.ansi)
+        super().__init__(driver_class=driver, ansi_color=first.ansi)
         self.animation_level = "none"
         self.feed = Feed(reviews)
         self.file = file
