@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 MARK: Final = "[redacted:"
 _MARK_MAX: Final = 40
@@ -200,13 +200,9 @@ def redact_text(text: str, found: Counter[str]) -> str:
     return judged.whole() if judged.changed else text
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
-    """A terminal code that was taken out: where it stood, and how many characters stand for it there (0 or 1)."""
-
-    at: int
-    code: str
-    width: int
+# A terminal code that was taken out: where it stood, what it was, how many characters stand for it there (0 or 1). A bare
+# tuple, because hostile text may hold hundreds of thousands.
+_Code: TypeAlias = tuple[int, str, int]
 
 
 @dataclass(slots=True)
@@ -239,22 +235,22 @@ class _Judged:
         """The text with its codes where they stood."""
         out: list[str] = []
         at = 0
-        for code in self.codes:
-            out += (self.text[at : code.at], code.code)
-            at = code.at + code.width
+        for place, code, width in self.codes:
+            out += (self.text[at:place], code)
+            at = place + width
         return "".join((*out, self.text[at:]))
 
 
 def _moved(codes: list[_Code], cuts: list[tuple[int, int, int]]) -> Iterator[_Code]:
     """The codes outside of ``cuts`` (start, end, length of the mark) where they stand after these."""
     shift, next_cut = 0, 0
-    for code in codes:
-        while next_cut < len(cuts) and cuts[next_cut][1] <= code.at:
+    for at, code, width in codes:
+        while next_cut < len(cuts) and cuts[next_cut][1] <= at:
             start, end, length = cuts[next_cut]
             shift += length - (end - start)
             next_cut += 1
-        if next_cut == len(cuts) or code.at + code.width <= cuts[next_cut][0]:
-            yield _Code(code.at + shift, code.code, code.width)
+        if next_cut == len(cuts) or at + width <= cuts[next_cut][0]:
+            yield at + shift, code, width
 
 
 def _judged(text: str, found: Counter[str]) -> _Judged:
@@ -272,7 +268,7 @@ def _judged(text: str, found: Counter[str]) -> _Judged:
         stand_in = "" if paints and not _parts(before, text, match.end()) else " "
         out += (piece, stand_in)
         length += len(piece)
-        codes.append(_Code(length, match.group(), len(stand_in)))
+        codes.append((length, match.group(), len(stand_in)))
         length += len(stand_in)
         before += stand_in
         at = match.end()
