@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from deja_tui.cal.classify import Access, Class, as_fault, judge
 from deja_tui.cal.conditions import Env
 from deja_tui.cal.faults import CalError, warning
 from deja_tui.cal.fields import ANY_TYPE
-from deja_tui.cal.host import Host
+from deja_tui.cal.host import Host, Recalled
 from deja_tui.cal.options import Options, read_options
 from deja_tui.cal.reads import Reads
 from deja_tui.cal.renderers import render
@@ -39,6 +40,7 @@ from deja_tui.cal.results import (
 from deja_tui.cal.rows import Row
 from deja_tui.cal.writes import Writes, not_offered
 from deja_tui.errors import DejaError
+from deja_tui.store.grains import StoredGrain
 
 
 class Executor:
@@ -50,6 +52,7 @@ class Executor:
         self.access = access
         self.reads = Reads(host, env)
         self.writes = Writes(host, env)
+        self._explaining = False
 
     def program(self, program: ast.Program) -> Result:
         """The result of a whole text, with its warnings. Raises CalError and the errors of the store and the loop."""
@@ -66,10 +69,31 @@ class Executor:
 
     def query(self, query: ast.Query) -> Result:
         """A statement, its stages and its format."""
+        began = time.perf_counter_ns() if self.host.recalled is not None else 0
         result = self.evaluate(query)
+        if (
+            self.host.recalled is not None
+            and isinstance(result, (Grains, Assembled))
+            and not self._explaining
+        ):
+            self._count(self.host.recalled, result, query.statement, time.perf_counter_ns() - began)
         if query.format is None:
             return result
         return self.formatted(result, query.format, query.variables)
+
+    def _count(
+        self, recalled: Recalled, result: Grains | Assembled, statement: ast.Statement, took_ns: int
+    ) -> None:
+        """Tell the host what was given, by namespace; a text that was asked for belongs to the session's."""
+        question = None
+        if isinstance(statement, ast.Recall) and (asked := statement.about or statement.like) is not None:
+            question = self.env.text_of(asked)
+        given: dict[str, list[StoredGrain]] = {self.host.namespace: []} if question else {}
+        for row in result.rows:
+            if row.grain is not None:
+                given.setdefault(row.grain.namespace, []).append(row.grain)
+        for space, grains in given.items():
+            recalled(space, grains, question=question, took_ns=took_ns)
 
     def evaluate(self, query: ast.Query) -> Result:
         """A statement and its stages, not yet rendered."""
@@ -262,7 +286,9 @@ class Executor:
         if verdict.cls is not Class.READ or not self._can_run(inner.statement):
             return Answer("explain", {"plan": plan})
         self.reads.traces.clear()
+        self._explaining = True
         result = self.query(inner)
+        self._explaining = False
         told = explain.with_counts(plan, self.reads.traces)
         if isinstance(result, Assembled):
             told["budget"] = {

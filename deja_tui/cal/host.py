@@ -83,6 +83,20 @@ class Propose(Protocol):
     ) -> str: ...
 
 
+class Recalled(Protocol):
+    """Counts the grains a statement gave."""
+
+    def __call__(
+        self,
+        namespace: str,
+        found: Sequence[StoredGrain],
+        *,
+        subject: str | None = None,
+        question: str | None = None,
+        took_ns: int = 0,
+    ) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Overflow:
     """An assembled context that had more than its budget: what a host may record (never grain text)."""
@@ -113,6 +127,7 @@ class Host:
         summary: renders the summary of a recommendation (``template_id``, ``args``) as one line.
         overflow: told when a budget left something out, and what.
         assembled: told of every context with a budget, and whether it overflowed; for counting.
+        recalled: told of the grains a statement gave, for counting.
     """
 
     store: Store
@@ -129,6 +144,7 @@ class Host:
     summary: Callable[[Mapping[str, Any]], str] | None = None
     overflow: Callable[[Overflow], None] | None = None
     assembled: Callable[[bool], None] | None = None
+    recalled: Recalled | None = None
 
 
 class Rights(Protocol):
@@ -138,9 +154,20 @@ class Rights(Protocol):
 
 
 class Counting(Protocol):
-    """Where contexts that overflowed their budget are counted (D37)."""
+    """Where what was recalled, and contexts that overflowed their budget, are counted (D37)."""
 
+    @property
+    def on(self) -> bool: ...
     def assembled(self, overflow: bool) -> None: ...
+    def recalled(
+        self,
+        namespace: str,
+        found: Sequence[StoredGrain],
+        *,
+        subject: str | None = None,
+        question: str | None = None,
+        took_ns: int = 0,
+    ) -> None: ...
 
 
 class OpenMemory(Protocol):
@@ -185,5 +212,6 @@ def host_of(
         subject_report=memory.subject_report,
         propose=propose,
         summary=summary,
-        assembled=memory.telemetry.assembled,
+        assembled=memory.telemetry.assembled if memory.telemetry.on else None,
+        recalled=memory.telemetry.recalled if memory.telemetry.on else None,
     )

@@ -24,6 +24,7 @@ _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "recall": ("deja_tui.cli.memory", "recall", "List live grains, newest first."),
     "search": ("deja_tui.cli.memory", "search", "Find live grains by their text."),
     "history": ("deja_tui.cli.memory", "history", "Show the versions of one grain."),
+    "cal": ("deja_tui.cli.cal", "cal", "Run a statement of the query language, a script, or a shell."),
     "doc": ("deja_tui.cli.doc", "doc", "Text files in a memory, with every version."),
     "forget": ("deja_tui.cli.erase", "forget", "Erase one grain and what quotes it."),
     "forget-subject": ("deja_tui.cli.erase", "forget_subject", "Erase every grain that names a subject."),
