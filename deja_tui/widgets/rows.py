@@ -133,8 +133,11 @@ class Rows(Widget):
             self.app.cursor_position = self.content_region.offset + Offset(0, self.selected - self.top)
 
     def on_resize(self) -> None:
-        self.top = self.bounded(self.top)
-        self.drawn = {}
+        top, self.drawn = self.bounded(self.top), {}
+        if top != self.top:
+            # Another size marks the widget as dirty before this is called, so it may be painted with the old place.
+            self.top = top
+            self.refresh(layout=False)
         self.hint_cursor()
 
     def render_line(self, y: int) -> Strip:

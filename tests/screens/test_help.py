@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from deja_tui.console.actions import ACTIONS
+from deja_tui.present.line import line
 from deja_tui.screens.help import HelpScreen
 from tests.screens.user import console, reader
 
@@ -67,6 +68,39 @@ async def test_help_tells_what_this_console_is() -> None:
         assert " theme              dark, 24-bit colours" in user.rows
         await user.press("T", "T", "G")
         assert " theme              mono, terminal colours" in user.rows
+
+
+EVERYWHERE = [(), ("enter",), ("w",), ("w", "a", "b"), ("/", "d"), ("?",), ("w", "s", "s", "s")]
+
+
+@pytest.mark.parametrize("keys", EVERYWHERE)
+async def test_ctrl_z_suspends_in_every_state_also_while_text_is_typed(
+    keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As help says: everywhere; what was typed is still there."""
+    async with console() as user:
+        await user.press(*keys)
+        before, asked = user.rows, []
+        monkeypatch.setattr(user.app, "action_suspend_process", lambda: asked.append("suspend"))
+        await user.press("ctrl+z")
+        assert asked == ["suspend"]
+        assert user.rows == before
+
+
+@pytest.mark.parametrize("keys", EVERYWHERE)
+async def test_ctrl_l_draws_every_widget_anew(keys: tuple[str, ...]) -> None:
+    """Whatever a terminal or a widget lost comes back."""
+    async with console() as user:
+        await user.press(*keys)
+        before = user.rows
+        title = user.screen.query_one("#title")
+        kept, title.line = title.line, line("lost")
+        title.refresh()
+        await user.settle()
+        assert "lost" in user.title
+        title.line = kept
+        await user.press("ctrl+l")
+        assert user.rows == before
 
 
 @pytest.mark.parametrize("keys", [(), ("enter",), ("w",), ("w", "a"), ("?",)])

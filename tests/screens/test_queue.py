@@ -150,6 +150,22 @@ async def test_a_filter_that_hides_all_says_so() -> None:
         assert "1/3" in user.title
 
 
+async def test_a_list_that_grows_again_is_drawn_as_it_lies() -> None:
+    """After a filter is cleared every row stands once, with one cursor; what is painted is what would be painted."""
+    details = [
+        build.detail(build.recommendation(f"r{number}", [], []), f"number {number} {'ana' * (number == 5)}", [])
+        for number in range(8)
+    ]
+    async with console(FakeReviews(details)) as user:
+        await user.press("/")
+        await user.type("ana")
+        await user.press("enter", "escape", "j")
+        drawn = user.rows[2:10]
+        assert [row.partition("number ")[2][:1] for row in drawn] == list("01234567")
+        assert [row[0] for row in drawn] == list("      ▸ ")
+        assert "7/8" in user.title
+
+
 async def test_a_filter_can_be_pasted() -> None:
     """Pasted text is one line, controls do not act."""
     async with console() as user:
