@@ -140,7 +140,9 @@ def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> li
     members = {
         grain.seq: grain for grain in _grains(rows(db, sql, (listed(i for group in ids for i in group),)))
     }
-    groups = [[members[i] for i in group] for group in ids]
+    # a damaged grain is nobody's duplicate
+    found = [[members[i] for i in group if i in members] for group in ids]
+    groups = [group for group in found if len(group) > 1]
     for group in groups:
         group.sort(key=lambda grain: (grain.created_at, grain.address))
     return sorted(groups, key=lambda group: _fact_text(group[0]))

@@ -365,8 +365,9 @@ def test_linear_time(name: str) -> None:
         redact(piece)
         return time.process_time() - start
 
-    short = min(cost(text[: len(text) // 4]) for _ in range(2))
-    assert cost(text) < max(0.25, 10 * short)
+    # quadratic would be 16 times; the least of several runs keeps other work on the machine out of it
+    short = min(cost(text[: len(text) // 4]) for _ in range(3))
+    assert any(cost(text) < max(0.25, 12 * short) for _ in range(3))
 
 
 PIECES = st.sampled_from(

@@ -49,3 +49,22 @@ def test_one_damaged_recommendation_stops_nothing_else(tmp_path: Path, how: str)
             row.address for row in memory.loop.queue() if "curl" in row.target_ref and row.address != broken
         )
         assert memory.loop.approve(again, because="found anew").chain_verified
+
+
+def test_a_damaged_fact_is_nobodys_duplicate(tmp_path: Path) -> None:
+    """The run goes on without it; `verify` names it."""
+    path = tmp_path / "a.deja"
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        addresses = [
+            memory.add_fact("acme", "likes", name, created_at=NOW - DAY) for name in ("tea", "Tea", "TEA")
+        ]
+        pair = [memory.add_fact("ana", "likes", name, created_at=NOW - DAY) for name in ("tea", "TEA")]
+    db = apsw.Connection(str(path))
+    for address in (addresses[1], pair[0]):
+        db.execute("UPDATE grain SET body = substr(body, 1, 20) WHERE hash = ?", (bytes.fromhex(address),))
+    db.close()
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        memory.loop.run()
+        (row,) = memory.loop.queue()
+        assert set(memory.loop.show(row.address).recommendation.evidence) == {addresses[0], addresses[2]}
+        assert {addresses[1], pair[0]} <= {fault.address for fault in memory.verify()}
