@@ -17,6 +17,7 @@ CODES: Final[dict[str, str]] = {
     "VAL-E003": "an actor label is malformed or uses a reserved prefix",
     "VAL-E004": "the namespace or grain type is reserved for the engine",
     "VAL-E005": "a reason is missing, blank or longer than 500 characters",
+    "VAL-E006": "this version does not offer the argument or method",
     # grain bytes
     "FMT-E001": "the blob is not a grain this version can read",
     "FMT-E002": "the payload is not canonical MessagePack",

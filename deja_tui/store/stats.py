@@ -36,7 +36,7 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
     """What the file holds now.
 
     Returns:
-        ``grains``, ``live``, ``forgotten``, ``operations`` (numbers); ``by_type`` and ``namespaces`` (names to
+        ``grains``, ``live``, ``forgotten``, ``operations``, ``terms`` (numbers); ``by_type`` and ``namespaces`` (names to
         numbers, every grain, the loop's own included); ``last_seq``; ``last_created_at`` (epoch ms or None);
         ``unindexed`` (grains whose text a search reads from the table); ``file_bytes``, ``log_bytes``.
     """
@@ -52,6 +52,7 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
         "live": grains - scalar(db, "SELECT count(*) FROM grain INDEXED BY g_dead WHERE dead = 1"),
         "forgotten": scalar(db, "SELECT count(*) FROM tombstone"),
         "operations": scalar(db, "SELECT max(seq) FROM op") or 0,
+        "terms": scalar(db, "SELECT count(*) FROM term"),
         "by_type": {name: count for name, (count, _) in sorted(kinds.items()) if count},
         "namespaces": dict(sorted(spaces.items())),
         "last_seq": counters.get("seq", 0),
