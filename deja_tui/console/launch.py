@@ -68,6 +68,11 @@ def launch(
         create=False,
         clock=clock,
     ) as memory:
+        if scopes is not None and not rights.scopes & {"read", "admin"}:
+            held = ", ".join(sorted(rights.scopes)) or "none"
+            raise DejaError(
+                "LOP-E022", f"the console needs the right `read`; held: {held}", "name read in --scopes too"
+            )
         from deja_tui.screens.app import DejaApp
 
         app = DejaApp(

@@ -35,7 +35,7 @@ def detail_lines(detail: Detail, now_ms: int, width: int) -> list[str]:
     lines = wrap(shown.identity(detail, width), width)
     lines += wrap((Span(clean(detail.summary, limit=shown.SUMMARY_LIMIT), "strong"),), width, 2)
     lines += wrap(shown.about(detail, now_ms), width, 2)
-    for section in shown.sections(detail, now_ms, width):
+    for section in shown.sections(detail, now_ms, width, queries=True):
         lines += shown.section_lines(section, width)
     return _texts(lines)
 
@@ -47,7 +47,8 @@ def change_lines(detail: Detail, width: int = 80) -> list[str]:
 
 def evidence_lines(detail: Detail, now_ms: int, width: int) -> list[str]:
     """The cited grains under their heading."""
-    section = next(one for one in shown.sections(detail, now_ms, width) if one.id == "evidence")
+    parts = shown.sections(detail, now_ms, width, queries=True)
+    section = next(one for one in parts if one.id == "evidence")
     return _texts(shown.section_lines(section, width))
 
 

@@ -60,10 +60,15 @@ STATUS_WORDS: Final[Mapping[str, str]] = {
 SUMMARY_LIMIT: Final = 400
 _TEXT_HANG: Final = 3
 _SUMMARY_LEAST: Final = 32
+_SUMMARY_NEED: Final = 20
+_TARGET_COLUMN: Final = 13
+_ANALYZER_LEAST: Final = 12
 _TARGET_LEAST: Final = 8
 _ADDRESS_ROOM: Final = 78
 _DAY_MS: Final = 86_400_000
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
+# ``#1f2e3d4c5b6a``, or a relation before it: ``#likes·0a1b2c3d4e5f``
+_DISCRIMINATOR = re.compile(r"#(?:[^#]*·)?[0-9a-f]{12}\Z")
 
 
 def status_word(status: str) -> str:
@@ -84,10 +89,16 @@ def analyzer_name(analyzer: str) -> str:
 
 
 def target_name(target_ref: str) -> str:
-    """The last part of a target, for narrow columns: ``entity:lessons/stripe_refund#1f2e`` is ``stripe_refund``."""
-    _, _, rest = target_ref.partition(":")
-    name, _, _ = (rest or target_ref).partition("#")
-    return target_text(name.rstrip("/").rpartition("/")[2] or target_ref)
+    """A target for narrow columns, without what every target has: ``entity:lessons/stripe_refund#1f2e3d4c5b6a`` is
+    ``stripe_refund``.
+
+    Only the scheme, the namespace of an entity and the discriminator at the end go: a tool may be called ``a/b#c``.
+    """
+    scheme, _, rest = target_ref.partition(":")
+    if scheme == "entity":
+        _, _, name = rest.partition("/")
+        rest = _DISCRIMINATOR.sub("", name) or rest
+    return target_text(rest or target_ref)
 
 
 def target_text(target_ref: str) -> str:
@@ -111,6 +122,8 @@ class Columns:
     address: int
     analyzer: int
     target: int
+    evidence: int
+    age: int
     status: int
     summary: int
 
@@ -118,19 +131,37 @@ class Columns:
 def columns(
     rows: Sequence[QueueRow], room: int, *, addresses: bool = False, summaries: bool = True
 ) -> Columns:
-    """Fit the columns of these rows into ``room`` cells (without the mark); the summary takes what is left."""
+    """Fit the columns of these rows into ``room`` cells (without the mark); the summary takes what is left.
+
+    A row is told apart by severity, analyzer and target, so the others go first where room is short: the count of
+    evidence, a status that all rows share, the age, then letters of the analyzer.
+    """
     digits = unique_length(row.address for row in rows)
     address = digits + 2 if addresses else 0
     status = 12 if len({row.status for row in rows} - {"pending"}) else 0
     analyzer = min(18, max([8, *(cells(analyzer_name(row.analyzer)) for row in rows)])) + 1
-    fixed = address + status + 3 + analyzer + 5 + 5 + 2
+    count = years = 5
+    left = room - address - 3 - analyzer - 2 - status - count - years
+    if addresses and room < 100:
+        # A narrow table with one column more has no room for the target, and the summary names it anyway.
+        return Columns(digits, address, analyzer, 0, count, years, status, max(0, left))
     widest = max([6, *(cells(target_name(row.target_ref)) for row in rows)])
-    most = max(6, min(24, room - fixed - _SUMMARY_LEAST)) if summaries else max(6, room - fixed)
-    # A narrow table with one column more has no room for the target, and the summary names it anyway.
-    crowded = room < 100 and (addresses or status > 0)
-    target = 0 if crowded else min(widest, most) + 1
-    summary = max(0, room - fixed - target) if summaries else 0
-    return Columns(digits, address, analyzer, target, status, summary)
+    least = min(widest, _TARGET_COLUMN) + 1
+    need = least + (_SUMMARY_NEED if summaries else 0)
+    if left < need:
+        left, count = left + count, 0
+    if left < need and status and len({row.status for row in rows}) == 1:
+        left, status = left + status, 0
+    if left < need:
+        left, years = left + years, 0
+    if left < need:
+        given = min(need - left, max(0, analyzer - _ANALYZER_LEAST))
+        left, analyzer = left + given, analyzer - given
+    most = max(_TARGET_COLUMN, min(24, left - _SUMMARY_LEAST)) + 1 if summaries else left
+    target = max(0, min(widest + 1, most, left))
+    return Columns(
+        digits, address, analyzer, target, count, years, status, max(0, left - target) if summaries else 0
+    )
 
 
 def queue_head(layout: Columns) -> Line:
@@ -139,7 +170,7 @@ def queue_head(layout: Columns) -> Line:
     if layout.address:
         parts.append(pad(line("address"), layout.address))
     parts.append(line("S  ", *pad(line("analyzer"), layout.analyzer), *pad(line("target"), layout.target)))
-    parts.append(line(" evid", "  age", "  "))
+    parts.append(line(" evid" if layout.evidence else "", "  age" if layout.age else "", "  "))
     if layout.status:
         parts.append(pad(line("status"), layout.status))
     if layout.summary:
@@ -157,7 +188,11 @@ def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
     parts.append((Span(" "),))
     if layout.target:
         parts.append(line(pad(line(target_name(row.target_ref)), layout.target - 1), " "))
-    parts.append(line(f"{row.evidence_total:>5}"[-5:], f"{age(now_ms - row.age_from):>5}"[-5:], "  "))
+    if layout.evidence:
+        parts.append(line(f"{row.evidence_total:>5}"[-5:]))
+    if layout.age:
+        parts.append(line(f"{age(now_ms - row.age_from):>5}"[-5:]))
+    parts.append(line("  "))
     if layout.status:
         parts.append(pad(line(Span(status_word(row.status), _status_meaning(row.status))), layout.status))
     if layout.summary:
@@ -266,8 +301,13 @@ class Section:
     lines: tuple[Line, ...]
 
 
-def sections(detail: Detail, now_ms: int, room: int, *, whole: bool = False) -> list[Section]:
-    """The parts of a detail in reading order; ``whole`` shows every field of the evidence."""
+def sections(
+    detail: Detail, now_ms: int, room: int, *, whole: bool = False, queries: bool = False
+) -> list[Section]:
+    """The parts of a detail in reading order; ``whole`` shows every field of the evidence.
+
+    ``queries`` shows the statement that finds evidence which is not cited, for surfaces that can run one.
+    """
     digits = digits_of(detail)
     return [
         Section("change", "Change, literal", "heading", tuple(wrapped(change(detail, digits), room, HANG))),
@@ -275,14 +315,16 @@ def sections(detail: Detail, now_ms: int, room: int, *, whole: bool = False) -> 
             "evidence",
             f"Evidence {len(detail.evidence)} of {detail.recommendation.evidence_total}",
             "heading",
-            tuple(evidence(detail, room, digits, whole=whole)),
+            tuple(evidence(detail, room, digits, whole=whole, queries=queries)),
         ),
         trail_section(detail.chain, room, digits),
         Section("finding", "Finding", "heading", tuple(finding(detail, now_ms, room))),
     ]
 
 
-def evidence(detail: Detail, room: int, digits: int, *, whole: bool = False) -> list[Line]:
+def evidence(
+    detail: Detail, room: int, digits: int, *, whole: bool = False, queries: bool = False
+) -> list[Line]:
     """The cited grains: address, type, time, thread and what each says, fenced."""
     lines: list[Line] = []
     tools = {grain.fields.get("tool_name") for grain in detail.evidence if grain.type is not None}
@@ -294,7 +336,7 @@ def evidence(detail: Detail, room: int, digits: int, *, whole: bool = False) -> 
     missing = detail.recommendation.evidence_total - len(detail.evidence)
     if missing > 0:
         lines.append(line(Span(f" {missing:,} more are counted but not cited.", "dim")))
-        if detail.recommendation.evidence_query:
+        if queries and detail.recommendation.evidence_query:
             query = line(Span(" all of them: ", "dim"), fenced(detail.recommendation.evidence_query, 400))
             lines.extend(wrap(query, room, HANG))
     if not detail.evidence and missing <= 0:

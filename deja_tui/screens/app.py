@@ -26,6 +26,7 @@ from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import Walk
 
 ABORTED: Final = 130
+PLACES: Final = "there is queue, and queue/ADDRESS"
 
 
 def _host_now() -> int:
@@ -129,9 +130,14 @@ class DejaApp(App[None], inherit_bindings=False):
     # --- life ---------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        self.push_screen(QueueScreen())
-        place, _, address = (self.at or "").partition("/")
-        if place == "queue" and address:
+        queue = QueueScreen()
+        self.push_screen(queue)
+        place, _, address = (self.at or "queue").partition("/")
+        if place != "queue":
+            queue.call_after_refresh(
+                queue.say, f"--at {self.at}: there is no such place; {PLACES}", "warning"
+            )
+        elif address:
             self.push_screen(DetailScreen(address))
         if self.poll_seconds:
             self.set_interval(self.poll_seconds, self.poll)

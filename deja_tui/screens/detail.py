@@ -15,7 +15,7 @@ from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
 from deja_tui.present.line import Line, Span, line, wrap
 from deja_tui.present.words import short
-from deja_tui.screens.base import EDGED, SIDE, ReadingScreen
+from deja_tui.screens.base import EDGED, SIDE, DejaScreen, ReadingScreen
 from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 
@@ -120,9 +120,14 @@ class DetailScreen(ReadingScreen):
             self.section = None
 
     def failed(self, fault: DejaError) -> None:
-        self.say_error(fault)
-        if self.detail is None:
-            self.pager.show([line(Span("Nothing to show.", "dim"))])
+        below = self.app.screen_stack[-2]
+        if self.detail is not None or not isinstance(below, DejaScreen) or not self.is_current:
+            self.say_error(fault)
+            return
+        # A page with nothing on it helps nobody: back to the list, with the reason.
+        self.dismiss()
+        told = self.address
+        below.say_error(DejaError(fault.code, f"{clean(told, 80)}: {fault.message}", fault.next_step))
 
     def draw(self) -> None:
         if self.detail is None:

@@ -12,6 +12,7 @@ import pytest
 
 from deja_tui.console import launch as launching
 from deja_tui.errors import DejaError
+from deja_tui.facade import Memory
 from tests.support import ROOT
 
 
@@ -88,6 +89,19 @@ def test_an_unknown_theme_is_refused_before_the_file_is_opened(
         launching.launch(tmp_path / "none.deja", theme="pink")
     assert caught.value.code == "CON-E001"
     assert "dark" in caught.value.next_step
+
+
+def test_a_console_that_may_not_read_says_which_right_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before anything is drawn, with what is held and what to give."""
+    at_terminal(monkeypatch, (80, 24))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    Memory.open(tmp_path / "a.deja").close()
+    with pytest.raises(DejaError) as caught:
+        launching.launch(tmp_path / "a.deja", scopes=("write", "review"))
+    assert caught.value.code == "LOP-E022"
+    assert caught.value.message == "the console needs the right `read`; held: review, write"
 
 
 def test_the_launcher_alone_imports_nothing_heavy() -> None:

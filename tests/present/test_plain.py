@@ -38,6 +38,50 @@ def test_a_queue_of_several_statuses_names_them() -> None:
     assert "  rolled back " in lines[2]
 
 
+@pytest.mark.parametrize(
+    "target,name",
+    [
+        ("entity:lessons/stripe_refund#1f2e3d4c5b6a", "stripe_refund"),
+        ("entity:lessons/Bash[red]x[/red]#1f2e3d4c5b6a", "Bash[red]x[/red]"),
+        ("entity:lessons/mcp/files#read#1f2e3d4c5b6a", "mcp/files#read"),
+        ("entity:lessons//#1f2e3d4c5b6a", "/"),
+        ("entity:shared/acme/eu#likes·0a1b2c3d4e5f", "acme/eu"),
+        ("entity:shared/C#likes·0a1b2c3d4e5f", "C"),
+        ("entity:acme", "acme"),
+        ("doc:claude.md#style", "claude.md#style"),
+        (f"grain:{'ab' * 32}", "abababab"),
+        ("nothing", "nothing"),
+    ],
+)
+def test_a_target_name_loses_only_what_every_target_has(target, name) -> None:
+    """Scheme, namespace and discriminator; a slash or a # of the name itself stays."""
+    assert recommendation.target_name(target) == name
+
+
+ROOMS = [(room, summaries) for room in (49, 59, 79, 109) for summaries in (False, True)]
+
+
+@pytest.mark.parametrize("room,summaries", ROOMS)
+@pytest.mark.parametrize("statuses", [("pending",), ("applied",), ("pending", "rolled_back")])
+def test_a_list_tells_rows_apart_whatever_the_room(room, summaries, statuses) -> None:
+    """Severity, analyzer and target are always there, also when targets are long; the status where it differs."""
+    rows = [
+        replace(
+            build.row_of(build.duplicates()), status=status, target_ref=f"entity:shared/{name}/{'x' * 90}"
+        )
+        for status in statuses
+        for name in ("stripe", "refund")
+    ]
+    layout = recommendation.columns(rows, room, summaries=summaries)
+    for row in rows:
+        text = line_text(recommendation.queue_row(row, layout, NOW))
+        assert cells(text) <= room
+        assert text.startswith("L  duplicate")
+        assert row.target_ref[14:20] in text
+        assert len(statuses) == 1 or recommendation.status_word(row.status) in text
+    assert cells(line_text(recommendation.queue_head(layout))) <= room
+
+
 def test_an_origin_has_its_letter() -> None:
     """Blank built-in, C command, A submitted, ~ model (D55)."""
     row = build.row_of(build.tool_failure())
@@ -121,6 +165,15 @@ def test_evidence_that_is_not_cited_is_counted() -> None:
     lines = plain.evidence_lines(replace(build.tool_failure(), recommendation=body), NOW, 80)
     assert lines[0].startswith("-- Evidence 8 of 400 -")
     assert lines[-2:] == [" 392 more are counted but not cited.", ' all of them: «RECALL "x"»']
+
+
+def test_screens_show_no_query_that_they_cannot_run() -> None:
+    """The count is there; the statement is for the command line."""
+    body = replace(build.tool_failure().recommendation, evidence_total=400, evidence_query='RECALL "x"')
+    found = replace(build.tool_failure(), recommendation=body)
+    told = [line_text(one) for part in recommendation.sections(found, NOW, 80) for one in part.lines]
+    assert " 392 more are counted but not cited." in told
+    assert not any("RECALL" in one for one in told)
 
 
 def test_a_forgotten_evidence_grain_is_said() -> None:

@@ -153,7 +153,9 @@ async def test_a_filter_that_hides_all_says_so() -> None:
 async def test_a_list_that_grows_again_is_drawn_as_it_lies() -> None:
     """After a filter is cleared every row stands once, with one cursor; what is painted is what would be painted."""
     details = [
-        build.detail(build.recommendation(f"r{number}", [], []), f"number {number} {'ana' * (number == 5)}", [])
+        build.detail(
+            build.recommendation(f"r{number}", [], []), f"number {number} {'ana' * (number == 5)}", []
+        )
         for number in range(8)
     ]
     async with console(FakeReviews(details)) as user:
@@ -192,8 +194,12 @@ async def test_an_all_list_names_each_status() -> None:
     reviews.elsewhere("reject", build.duplicates().recommendation.address, "no")
     async with console(reviews) as user:
         await user.press(*"ffffff")
-        assert user.rows[1] == " S  analyzer           evid  age  status      summary"
-        assert [row[34:42] for row in user.rows[2:5]] == ["pending ", "pending ", "rejected"]
+        assert user.rows[1] == " S  analyzer          target         evid  age  status      summary"
+        assert [row[48:56] for row in user.rows[2:5]] == ["pending ", "pending ", "rejected"]
+    async with console(reviews, size=(120, 40)) as user:
+        await user.press(*"ffffff")
+        assert user.rows[1].startswith(" S  analyzer          target          status ")
+        assert user.rows[4].startswith(" L  duplicate_sweep/1 acme            rejected ")
 
 
 async def test_o_sorts_by_newest_and_by_evidence() -> None:
@@ -424,11 +430,32 @@ async def test_a_deep_link_opens_the_recommendation() -> None:
         assert isinstance(user.screen, QueueScreen)
 
 
-async def test_a_deep_link_to_nothing_says_so() -> None:
-    """An address that is not there is a message, not a crash."""
-    async with console(at="queue/00000000") as user:
-        assert user.flash.startswith("LOP-E040 there is no such recommendation.")
-        assert "Nothing to show." in user.rows
+@pytest.mark.parametrize("address", ["00000000", "zzzz"])
+async def test_a_deep_link_to_nothing_says_so_above_the_queue(address: str) -> None:
+    """An address that is not there is a message, and the list is there to go on from."""
+    async with console(at=f"queue/{address}") as user:
+        assert isinstance(user.screen, QueueScreen)
+        assert user.flash.startswith(f"LOP-E040 {address}: there is no such recommendation.")
+        assert user.marked().startswith("▸H")
+
+
+@pytest.mark.parametrize("at", ["nope", "nope/01eba48c", "\x1b[2J"])
+async def test_a_place_that_there_is_not_is_said(at: str) -> None:
+    """Not ignored: the message names what there is."""
+    async with console(at=at) as user:
+        assert isinstance(user.screen, QueueScreen)
+        assert "there is no such place; there is queue, and queue/ADDRESS" in user.flash
+        assert user.marked().startswith("▸H")
+
+
+async def test_one_that_cannot_be_opened_leaves_the_queue_on_the_screen() -> None:
+    """Gone since the list was read: the reason above the list, and Enter tries again."""
+    async with console() as user:
+        user.screen.details.clear()
+        user.reviews.faults["show"] = DejaError("STO-E004", "the file is locked by another writer")
+        await user.press("enter")
+        assert isinstance(user.screen, QueueScreen)
+        assert "the file is locked by another writer" in user.flash
 
 
 async def test_a_held_key_draws_the_preview_when_it_rests() -> None:
