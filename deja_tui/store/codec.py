@@ -47,19 +47,28 @@ stays in ``extras`` under its wire key as well.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import isfinite
-from struct import Struct, unpack_from
-from typing import Any, Final, NoReturn
+from struct import Struct
+from typing import Any, Final
 
 import msgpack  # type: ignore[import-untyped]
 
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.store.careful import (
+    DIGEST_BYTES,
+    DIGEST_FIELD,
+    DIGEST_KEY,
+    MAX_DEPTH,
+    CarefulReader,
+    malformed,
+    too_deep,
+    unreadable,
+)
 from deja_tui.store.names import (
     CONTENT_REF_SHORT,
     EDGE_LONG,
@@ -78,8 +87,8 @@ from deja_tui.store.names import (
     SHORT,
     TYPE_OF,
     TYPES,
-    unicode_14,
 )
+from deja_tui.store.normal_form import is_nfc, newer_than_14, nfc
 
 __all__ = [
     "MAX_BYTES",
@@ -95,8 +104,6 @@ __all__ = [
 
 MAX_BYTES: Final = 16_777_216
 """Largest blob, header included."""
-MAX_DEPTH: Final = 255
-"""Most nested containers, the payload map included."""
 
 _HEADER: Final = Struct(">BBB2sI")
 _VERSION: Final = 1
@@ -105,10 +112,7 @@ _SECONDS_MAX: Final = 0xFFFF_FFFF
 _INT_MIN: Final = -(2**63)
 _INT_MAX: Final = 2**63 - 1
 _WIRE_INT_MAX: Final = 2**64 - 1
-_DIGEST_BYTES: Final = 32
 
-_DIGEST_FIELD: Final = "transient_definition_hash"
-_DIGEST_KEY: Final = "tdh"
 _VERBATIM_KEYS: Final = frozenset(("bindings", "retries"))
 _VERBATIM_WIRE_KEYS: Final = frozenset(("bind", "retries"))
 _AI_SOURCES: Final = ("llm_generated", "consolidated", "inferred", "a2a_recalled")
@@ -172,14 +176,14 @@ def decode(blob: bytes, *, strict: bool = True) -> Grain:
         raise _wrong_version(version)
     kind = TYPE_OF.get(type_byte)
     if kind is None:
-        raise _unreadable(f"unknown grain type byte 0x{type_byte:02x}")
+        raise unreadable(f"unknown grain type byte 0x{type_byte:02x}")
     read = _read_fast(blob[9:], strict, kind)
     if read is None:
         read = _read_slowly(blob[9:], strict, kind)
     told, created_at, namespace, fields, extras = read
     if strict:
         if told != kind:
-            raise _unreadable("the type in the payload is not the one in the header")
+            raise unreadable("the type in the payload is not the one in the header")
         if type(created_at) is not int or created_at // 1000 != seconds:
             _check_time(created_at, seconds)
         _check_namespace(namespace, ns_hash)
@@ -193,45 +197,37 @@ def decode(blob: bytes, *, strict: bool = True) -> Grain:
 def _as_bytes(blob: object) -> bytes:
     if isinstance(blob, (bytes, bytearray, memoryview)):
         return bytes(blob)
-    raise _unreadable("a grain is bytes")
-
-
-def _unreadable(message: str) -> DejaError:
-    return DejaError("FMT-E001", message, "The grain was left out; ask its sender for a canonical copy.")
-
-
-def _malformed(message: str) -> DejaError:
-    return DejaError("FMT-E002", message, "The grain was left out; ask its sender for a canonical copy.")
+    raise unreadable("a grain is bytes")
 
 
 def _wrong_size(size: int) -> DejaError:
     if size > MAX_BYTES:
-        return _unreadable(f"the grain is too large: {size} bytes, at most {MAX_BYTES}")
-    return _unreadable(f"the grain is too short: {size} bytes, at least 10")
+        return unreadable(f"the grain is too large: {size} bytes, at most {MAX_BYTES}")
+    return unreadable(f"the grain is too short: {size} bytes, at least 10")
 
 
 def _wrong_version(version: int) -> DejaError:
     if version == _COSE_ENVELOPE:
-        return _unreadable("the grain is in a signature envelope, which this version does not open")
-    return _unreadable(f"unsupported grain version {version}, only 1 is known")
+        return unreadable("the grain is in a signature envelope, which this version does not open")
+    return unreadable(f"unsupported grain version {version}, only 1 is known")
 
 
 def _check_time(created_at: object, seconds: int) -> None:
     if type(created_at) is not int:
-        raise _unreadable("the payload has no creation time")
+        raise unreadable("the payload has no creation time")
     if not _INT_MIN <= created_at <= _INT_MAX:
-        raise _unreadable("the creation time is outside 64 bits")
+        raise unreadable("the creation time is outside 64 bits")
     if seconds != _seconds(created_at):
-        raise _unreadable("the creation time in the header is not the one in the payload")
+        raise unreadable("the creation time in the header is not the one in the payload")
 
 
 def _check_namespace(namespace: object, ns_hash: bytes) -> None:
     if namespace is _ABSENT:
         namespace = ""
     if type(namespace) is not str:
-        raise _unreadable("the namespace is not text")
+        raise unreadable("the namespace is not text")
     if ns_hash != _namespace_hash(namespace) and not _has_other_spellings(namespace):
-        raise _unreadable("the namespace hash in the header is not that of the namespace")
+        raise unreadable("the namespace hash in the header is not that of the namespace")
 
 
 def _seconds(created_at: int) -> int:
@@ -264,34 +260,8 @@ def _has_other_spellings(text: str) -> bool:
         not _respelt().isdisjoint(text)
         or unicodedata.normalize("NFD", text) != text
         or any(unicodedata.combining(char) for char in text)
-        or _newer_than_14().search(text) is not None
+        or newer_than_14().search(text) is not None
     )
-
-
-# --- normal form (D41) ------------------------------------------------------------------------------
-
-_KNOWS_14_ONLY: Final = unicodedata.unidata_version.startswith("14.")
-
-
-@cache
-def _newer_than_14() -> re.Pattern[str]:
-    return re.compile(f"([^{unicode_14()}]+)")
-
-
-def _nfc(text: str) -> str:
-    if _KNOWS_14_ONLY:
-        return unicodedata.normalize("NFC", text)
-    return _nfc_between_newer(text)
-
-
-def _nfc_between_newer(text: str) -> str:
-    parts = _newer_than_14().split(text)
-    parts[::2] = [unicodedata.normalize("NFC", part) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _is_nfc(text: str) -> bool:
-    return unicodedata.is_normalized("NFC", text) or _nfc(text) == text
 
 
 # --- MessagePack, read ------------------------------------------------------------------------------
@@ -347,7 +317,7 @@ def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
         for key, value in wire.items():
             of = type(value)
             if of is str:
-                if strict and not value.isascii() and not _is_nfc(value):
+                if strict and not value.isascii() and not is_nfc(value):
                     return None
             elif of is float:
                 if not isfinite(value):
@@ -369,11 +339,11 @@ def _read_fast(payload: bytes, strict: bool, kind: str) -> _Read | None:
 def _read_slowly(payload: bytes, strict: bool, kind: str) -> _Read:
     """What `_read_fast` left: the fault, told with its place, or what only a lenient reader takes."""
     if strict and len(payload) > _EXPLAINED_BYTES:
-        raise _malformed("the payload is not canonical; it is too long to say where")
+        raise malformed("the payload is not canonical; it is too long to say where")
     try:
-        wire = _Reader(payload, strict, _any_spelling(kind)).payload()
+        wire = CarefulReader(payload, strict, _any_spelling(kind)).payload()
     except RecursionError as error:
-        raise _too_deep() from error
+        raise too_deep() from error
     told, created_at, namespace = wire.pop("t", None), wire.pop("ca", None), wire.pop("ns", _ABSENT)
     return told, created_at, namespace, *_read_back(wire, kind)
 
@@ -385,7 +355,7 @@ def _any_spelling(kind: str) -> frozenset[str]:
 
 def _sound_item(key: str, value: object, strict: bool, kind: str) -> bool:
     if isinstance(value, bytes):
-        return key == _DIGEST_KEY and len(value) == _DIGEST_BYTES
+        return key == DIGEST_KEY and len(value) == DIGEST_BYTES
     return _sound(value, strict, 2, key in _any_spelling(kind))
 
 
@@ -393,7 +363,7 @@ _BARE: Final = frozenset((bool, int, type(None)))
 
 
 def _sound_text(text: str, strict: bool) -> bool:
-    return not strict or text.isascii() or _is_nfc(text)
+    return not strict or text.isascii() or is_nfc(text)
 
 
 def _sound(found: object, strict: bool, depth: int, any_keys: bool = False) -> bool:
@@ -423,148 +393,6 @@ def _sound(found: object, strict: bool, depth: int, any_keys: bool = False) -> b
         elif of not in _BARE and not _sound(item, strict, depth + 1):
             return False
     return True
-
-
-def _too_deep() -> DejaError:
-    return _malformed(f"the payload nests deeper than {MAX_DEPTH} containers")
-
-
-# First byte -> bytes of the number or length that follows, and the smallest value that needs that many.
-_UNSIGNED: Final = {0xCC: (1, 0x80), 0xCD: (2, 0x100), 0xCE: (4, 0x1_0000), 0xCF: (8, 0x1_0000_0000)}
-_SIGNED: Final = {0xD0: (1, -0x20), 0xD1: (2, -0x80), 0xD2: (4, -0x8000), 0xD3: (8, -0x8000_0000)}
-_TEXT: Final = {0xD9: (1, 0x20), 0xDA: (2, 0x100), 0xDB: (4, 0x1_0000)}
-_BINARY: Final = {0xC4: (1, 0), 0xC5: (2, 0x100), 0xC6: (4, 0x1_0000)}
-_ARRAY: Final = {0xDC: (2, 0x10), 0xDD: (4, 0x1_0000)}
-_MAP: Final = {0xDE: (2, 0x10), 0xDF: (4, 0x1_0000)}
-_FIXED: Final[dict[int, object]] = {0xC0: None, 0xC2: False, 0xC3: True}
-_EXTENSIONS: Final = frozenset((0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8))
-
-
-class _Reader:
-    """Reads a payload one item at a time and says which rule it breaks, and where (INV-CODEC-5, INV-CODEC-6)."""
-
-    def __init__(self, data: bytes, strict: bool, unnormalised: frozenset[str]) -> None:
-        self.data = data
-        self.strict = strict
-        self.unnormalised = unnormalised
-        self.at = 0
-
-    def payload(self) -> dict[str, Any]:
-        first = self.data[0]
-        if not (0x80 <= first <= 0x8F or first in _MAP):
-            raise _malformed("the payload is not a map")
-        wire: dict[str, Any] = self._value(1, "", False)
-        left = len(self.data) - self.at
-        if left:
-            raise _malformed(f"{left} trailing byte(s) after the grain payload")
-        return wire
-
-    def _fault(self, what: str, start: int) -> NoReturn:
-        raise _malformed(f"{what}, at byte {start + 9}")
-
-    def _take(self, count: int, start: int) -> bytes:
-        end = self.at + count
-        if end > len(self.data):
-            self._fault("the payload ends inside an item", start)
-        taken = self.data[self.at : end]
-        self.at = end
-        return taken
-
-    def _number(self, form: tuple[int, int], start: int, signed: bool = False) -> int:
-        size, least = form
-        value = int.from_bytes(self._take(size, start), "big", signed=signed)
-        if self.strict and (value >= least if signed else value < least):
-            self._fault("a number or length is not in its shortest form", start)
-        return value
-
-    def _value(self, depth: int, key: str, any_keys: bool) -> Any:
-        start = self.at
-        first = self._take(1, start)[0]
-        if first <= 0x7F:
-            return first
-        if first >= 0xE0:
-            return first - 0x100
-        if first in _FIXED:
-            return _FIXED[first]
-        if first in _UNSIGNED:
-            return self._number(_UNSIGNED[first], start)
-        if first in _SIGNED:
-            return self._number(_SIGNED[first], start, signed=True)
-        if first <= 0x8F or first in _MAP:
-            count = first & 0x0F if first <= 0x8F else self._number(_MAP[first], start)
-            return self._map(count, depth, start, any_keys)
-        if first <= 0x9F or first in _ARRAY:
-            count = first & 0x0F if first <= 0x9F else self._number(_ARRAY[first], start)
-            self._enter(count, depth, start)
-            return [self._value(depth + 1, "", False) for _ in range(count)]
-        if first <= 0xBF or first in _TEXT:
-            size = first & 0x1F if first <= 0xBF else self._number(_TEXT[first], start)
-            return self._text(size, start)
-        if first in _BINARY:
-            return self._binary(self._take(self._number(_BINARY[first], start), start), depth, key, start)
-        return self._float(first, start)
-
-    def _enter(self, items: int, depth: int, start: int) -> None:
-        if depth > MAX_DEPTH:
-            raise _too_deep()
-        if items > len(self.data) - self.at:
-            self._fault("a container declares more items than there are bytes", start)
-
-    def _map(self, count: int, depth: int, start: int, any_keys: bool) -> dict[str, Any]:
-        self._enter(count * 2, depth, start)
-        found: dict[str, Any] = {}
-        before: str | None = None
-        for _ in range(count):
-            key = self._key(any_keys)
-            if self.strict and before is not None and key <= before:
-                self._fault("a key stands twice" if key == before else "keys are not sorted", self.at)
-            before = key
-            top = depth == 1
-            found[key] = self._value(depth + 1, key if top else "", top and key in self.unnormalised)
-        return found
-
-    def _key(self, any_spelling: bool) -> str:
-        start = self.at
-        first = self._take(1, start)[0]
-        if 0xA0 <= first <= 0xBF:
-            return self._text(first & 0x1F, start, any_spelling)
-        if first not in _TEXT:
-            self._fault("a key is not text", start)
-        return self._text(self._number(_TEXT[first], start), start, any_spelling)
-
-    def _text(self, size: int, start: int, any_spelling: bool = False) -> str:
-        raw = self._take(size, start)
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            if self.strict:
-                self._fault("text is not UTF-8", start)
-            return ""
-        if self.strict and not any_spelling and not text.isascii() and not _is_nfc(text):
-            self._fault("text is not in normal form C", start)
-        return text
-
-    def _binary(self, raw: bytes, depth: int, key: str, start: int) -> bytes | str:
-        digest = depth == 2 and key == _DIGEST_KEY
-        if self.strict and not (digest and len(raw) == _DIGEST_BYTES):
-            self._fault(f"binary stands outside {_DIGEST_FIELD}", start)
-        return raw if digest and len(raw) == _DIGEST_BYTES else raw.hex()
-
-    def _float(self, first: int, start: int) -> float:
-        if first in _EXTENSIONS:
-            self._fault("extension types are not supported", start)
-        if first == 0xC1:
-            self._fault("c1 is no MessagePack", start)
-        if first == 0xCA and self.strict:
-            self._fault("a float is not in its 64-bit form", start)
-        value: float
-        if first == 0xCA:
-            (value,) = unpack_from(">f", self._take(4, start))
-        else:
-            (value,) = unpack_from(">d", self._take(8, start))
-        if not isfinite(value):
-            self._fault("a float is not a finite number", start)
-        return value
 
 
 # --- wire map -> fields and extras -------------------------------------------------------------------
@@ -598,14 +426,14 @@ _EXPANDED: Final[dict[str, Mapping[str, str]]] = {
     "cctx": INT_LONG,
     "edges": EDGE_LONG,
     "rt": RELATED_LONG,
-    _DIGEST_KEY: {},
+    DIGEST_KEY: {},
 }
 _PLAIN: Final = {key: name for key, name in LONG.items() if key not in _EXPANDED}
 
 
 def _expand(key: str, value: object) -> Any:
     """The value with long names, or `_ABSENT` when compacting it again would not give these bytes."""
-    if key == _DIGEST_KEY:
+    if key == DIGEST_KEY:
         return value.hex() if isinstance(value, bytes) else _ABSENT
     table = _EXPANDED[key]
     if isinstance(value, dict) and key in ("ctx", "cctx"):
@@ -639,7 +467,7 @@ def encode(grain: Grain) -> bytes:
         wire = _wire_map(grain)
         payload = _packers.pack({key: wire[key] for key in sorted(wire)})
     except RecursionError as error:
-        raise _too_deep() from error
+        raise too_deep() from error
     except UnicodeEncodeError as error:
         raise _unwritable("FMT-E002", "text holds a lone surrogate") from error
     except (ValueError, TypeError, OverflowError) as error:
@@ -673,11 +501,11 @@ def _wire_map(grain: Grain) -> dict[str, Any]:
         of = type(value)
         if of is dict or of is list:
             value = _shorten(name, value, kind)
-        elif name == _DIGEST_FIELD:
+        elif name == DIGEST_FIELD:
             value = _digest(value)
         elif of is str:
             if not value.isascii():
-                value = _nfc(value)
+                value = nfc(value)
         else:
             value = _tidy(value)
         wire[SHORT.get(name, name)] = value
@@ -685,7 +513,7 @@ def _wire_map(grain: Grain) -> dict[str, Any]:
     wire["ca"] = grain.created_at
     wire.pop("ns", None)  # the header is made of `namespace`; another value here would contradict it
     if grain.namespace is not None:
-        wire["ns"] = _nfc(grain.namespace)
+        wire["ns"] = nfc(grain.namespace)
     return wire
 
 
@@ -728,22 +556,22 @@ def _shorten_map(table: Mapping[str, str], found: dict[str, Any]) -> dict[str, A
 
 def _digest(value: object) -> bytes:
     raw = value if isinstance(value, bytes) else bytes.fromhex(value) if isinstance(value, str) else b""
-    if len(raw) != _DIGEST_BYTES or (isinstance(value, str) and raw.hex() != value):
-        raise _unwritable("FMT-E002", f"{_DIGEST_FIELD} is not {_DIGEST_BYTES} bytes or their lower-case hex")
+    if len(raw) != DIGEST_BYTES or (isinstance(value, str) and raw.hex() != value):
+        raise _unwritable("FMT-E002", f"{DIGEST_FIELD} is not {DIGEST_BYTES} bytes or their lower-case hex")
     return raw
 
 
 def _nfc_key(key: object) -> str:
     if type(key) is not str:
         raise _unwritable("FMT-E002", "a key is not text")
-    return key if key.isascii() else _nfc(key)
+    return key if key.isascii() else nfc(key)
 
 
 def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
     """A canonical copy: NFC text, maps in key order, numbers the format has (an integer beyond 64 bits is a float)."""
     of = type(value)
     if of is str:
-        return value if value.isascii() else _nfc(value)
+        return value if value.isascii() else nfc(value)
     if of is bool or value is None:
         return value
     if of is int:
@@ -753,7 +581,7 @@ def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
             raise _unwritable("FMT-E002", "a float is not a finite number")
         return value
     if depth > MAX_DEPTH:
-        raise _too_deep()
+        raise too_deep()
     if of is list or of is tuple:
         return [_tidy(item, depth + 1) for item in value]
     if of is not dict:
@@ -807,13 +635,13 @@ def make_grain(
         wire = _projected(type, fields, extras or {})
         ns_hash = _namespace_hash(namespace or "")
     except RecursionError as error:
-        raise _too_deep() from error
+        raise too_deep() from error
     except UnicodeEncodeError as error:
         raise _unwritable("FMT-E002", "the namespace holds a lone surrogate") from error
     except (ValueError, OverflowError) as error:
         raise _unwritable("FMT-E002", "the grain holds a value that MessagePack cannot") from error
     kept, verbatim = _read_back(wire, type)
-    told = None if namespace is None else _nfc(namespace)
+    told = None if namespace is None else nfc(namespace)
     return Grain(type, int(created_at), told, kept, verbatim, flags_of(kept), ns_hash)
 
 
@@ -837,9 +665,9 @@ def _projected(kind: str, fields: Mapping[str, Any], extras: Mapping[str, Any]) 
 
 def _projected_value(name: str, value: Any, kind: str) -> Any:
     of = type(value)
-    if of is str and name != _DIGEST_FIELD:
-        return value if value.isascii() else _nfc(value)
-    if name == _DIGEST_FIELD:
+    if of is str and name != DIGEST_FIELD:
+        return value if value.isascii() else nfc(value)
+    if name == DIGEST_FIELD:
         return _digest(value)
     if of is int and name in FLOATS:
         return float(value)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deja_tui.errors import DejaError, ValidationError
-from deja_tui.store import codec, names
+from deja_tui.store import codec, names, normal_form
 from deja_tui.store.codec import Grain, address, decode, encode, make_grain
 from tests.support import shared
 
@@ -681,7 +681,7 @@ def test_characters_newer_than_unicode_14_are_left_alone(
     knows_14_only: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """INV-CODEC-7: text is judged around newer characters, so the verdict is the same on every Python."""
-    monkeypatch.setattr(codec, "_KNOWS_14_ONLY", knows_14_only)
+    monkeypatch.setattr(normal_form, "KNOWS_14_ONLY", knows_14_only)
     sound = blob_of({"a": f"\u00e9{NEWER}\u0301"})
     assert encode(decode(sound)) == sound
     assert "normal form" in fault(blob_of({"a": f"e\u0301{NEWER}"})).message
@@ -695,7 +695,7 @@ def test_characters_newer_than_unicode_14_are_left_alone(
 def test_the_table_of_unicode_14_is_that_of_its_release() -> None:
     """The runs in names.py are exactly the code points that are assigned in Unicode 14."""
     every = [chr(number) for number in range(0x110000)]
-    newer = "".join(codec._newer_than_14().findall("".join(every)))
+    newer = "".join(normal_form.newer_than_14().findall("".join(every)))
     assert newer == "".join(char for char in every if unicodedata.category(char) == "Cn")
 
 
