@@ -14,7 +14,8 @@ from deja_tui.store.codec import make_grain
 from deja_tui.store.derived import Rebuilt
 from deja_tui.store.memory import Store
 from tests.store.helpers import add, call, fact, forget, many, note, refuses
-from tests.support import NOW
+from tests.store.test_erase import holds, telling
+from tests.support import NOW, shared
 
 FILLER = 270  # more than the tail of the text index
 
@@ -270,3 +271,55 @@ def test_other_handles_see_the_new_numbers(sound: Path, tmp_path: Path) -> None:
         add(other, fact("ada", "likes", "plums"))
         assert other.verify(deep=True) == ()
         assert {g.get("object") for g in other.recall(namespace="shared", subject="ada")} >= {"figs", "plums"}
+
+
+def test_a_rebuild_leaves_no_stale_copy_that_an_erasure_would_miss(tmp_path: Path) -> None:
+    """Rows that grew may have moved; what is forgotten afterwards is gone from every page (INV-ERASE-1)."""
+    path = tmp_path / "a.deja"
+    with Store.open(path) as store:
+        addresses = add(store, *(telling(n) for n in range(400)))
+        assert store.verify(deep=True) == ()
+    db = apsw.Connection(str(path))
+    db.pragma("secure_delete", "on")
+    db.execute("UPDATE grain SET s = NULL, r = NULL, k = NULL, tool = NULL, sig = NULL, thread = NULL")
+    db.close()
+    assert rebuilt(path).changed == 200
+    gone = [n for n in range(400) if n % 3]
+    with Store.open(path) as store:
+        assert not store.erasure_pending
+        for start in range(0, len(gone), 40):
+            with store.act() as act:
+                for n in gone[start : start + 40]:
+                    act.forget(addresses[n])
+        assert holds(path, *gone) == []
+        assert holds(path, 0, 399) == [0, 399]
+        assert store.verify(deep=True) == ()
+    rebuilt(path)
+    assert holds(path, *gone) == []
+
+
+def test_a_rebuild_changes_nothing_of_what_a_bundle_brought(tmp_path: Path) -> None:
+    """Imported origins and clocks, forks, merges, erasures; and what was done to them here."""
+    path = tmp_path / "a.deja"
+    with Store.open(path) as store:
+        store.import_bundle(shared("vectors/sample.bundle"))
+        for fork in store.forks():
+            heads = [tip.address for tip in fork.tips]
+            first = fork.tips[0]
+            merged = make_grain(
+                first.type,
+                {"subject": first.get("subject"), "relation": first.get("relation"), "object": "merged",
+                 "derived_from": heads[0], "context": {"merge_parents": heads}},
+                namespace=first.namespace,
+                created_at=NOW,
+            )  # fmt: skip
+            with store.act() as act:
+                act.merge(heads, merged)
+        assert store.verify(deep=True) == ()
+    before = contents(path)
+    assert rebuilt(path).changed == 0
+    after = contents(path)
+    assert _without_tail(after)["grain"] == _without_tail(before)["grain"]
+    assert {name for name in before if before[name] != after[name]} <= {"counter", "text", "sizes"}
+    with Store.open(path) as store:
+        assert store.verify(deep=True) == ()
