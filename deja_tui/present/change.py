@@ -14,7 +14,7 @@ from typing import Any, Final
 from deja_tui.engine.objects import Detail, Evidence
 from deja_tui.engine.operations import Add, Forget, Operation, Retire, Supersede
 from deja_tui.present.line import Line, Span, line
-from deja_tui.present.words import fenced, fields_line, named, plural, says, short, value_of
+from deja_tui.present.words import LITERAL_LIMIT, fenced, fields_line, named, plural, says, short, value_of
 from deja_tui.text import clean, compact_json, utc
 
 CANNOT_BE_UNDONE: Final = "FORGET: CANNOT BE UNDONE"
@@ -67,12 +67,12 @@ def _written(operation: Add | Supersede) -> list[Line]:
     whole = all(fields.get(name) is not None for name in _TRIPLE)
     head = line(Span("+ ", "added"), Span(operation.type, "added"), " ")
     rest = {name: value for name, value in fields.items() if not (whole and name in _TRIPLE)}
-    place = line(Span("in ", "dim"), named(operation.namespace))
+    place = line(Span("in ", "dim"), named(operation.namespace, limit=LITERAL_LIMIT))
     if whole:
-        first = line(head, says(fields))
-        more = line(place, Span(" · ", "dim"), fields_line(rest)) if rest else place
+        first = line(head, says(fields, LITERAL_LIMIT))
+        more = line(place, Span(" · ", "dim"), fields_line(rest, LITERAL_LIMIT)) if rest else place
         return [first, line(" " * HANG, more)]
-    return [line(head, fields_line(rest)), line(" " * HANG, place)]
+    return [line(head, fields_line(rest, LITERAL_LIMIT)), line(" " * HANG, place)]
 
 
 def _existing(

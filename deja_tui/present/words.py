@@ -18,6 +18,8 @@ SHORT: Final = 8
 # A proposal holds at most 8 KiB, so a value of one is shown whole; evidence is cut, its grain can be opened.
 VALUE_LIMIT: Final = 8_192
 EVIDENCE_LIMIT: Final = 400
+# What is written is shown to the last character, also where JSON needs six for one.
+LITERAL_LIMIT: Final = 6 * VALUE_LIMIT
 NAME_LIMIT: Final = 120
 
 _WORD = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
@@ -30,23 +32,26 @@ def fenced(value: object, limit: int = VALUE_LIMIT) -> Span:
     return Span(f"«{unfenced(clean(value, limit=limit))}»", "untrusted")
 
 
-def named(value: object, meaning: str = "") -> Span:
+def named(value: object, meaning: str = "", limit: int = NAME_LIMIT) -> Span:
     """A name: bare when it is one plain word, otherwise fenced, so that a name cannot pose as a separator."""
     if isinstance(value, str) and _WORD.match(value):
         return Span(value, meaning)
-    return fenced(value, NAME_LIMIT)
+    return fenced(value, limit)
 
 
-def value_of(value: object) -> Span:
+def value_of(value: object, limit: int = VALUE_LIMIT) -> Span:
     """A field's value: numbers and truth values bare, everything else fenced."""
     if value is None or isinstance(value, bool | int | float):
         return Span(clean(value))
-    return fenced(value)
+    return fenced(value, limit)
 
 
-def fields_line(fields: Mapping[str, Any]) -> Line:
+def fields_line(fields: Mapping[str, Any], limit: int = VALUE_LIMIT) -> Line:
     """``confidence 0.4 · namespace «my notes»``: field names with their values, in name order."""
-    return joined((named(name, "dim"), Span(" "), value_of(value)) for name, value in sorted(fields.items()))
+    return joined(
+        (named(name, "dim", limit), Span(" "), value_of(value, limit))
+        for name, value in sorted(fields.items())
+    )
 
 
 def short(address: str, length: int = SHORT) -> str:
@@ -88,13 +93,15 @@ def says(fields: Mapping[str, Any], limit: int = VALUE_LIMIT) -> Line:
     """What a grain says, on one line: a triple for anything with one, else its text, else all its fields."""
     if all(fields.get(name) is not None for name in ("subject", "relation", "object")):
         told = fenced(fields["object"], limit)
-        return joined((named(fields["subject"]), named(fields["relation"]), told))
+        return joined((named(fields["subject"], limit=limit), named(fields["relation"], limit=limit), told))
     for name in TEXT_FIELDS:
         if fields.get(name) is not None:
-            label = named(fields["tool_name"]) if fields.get("tool_name") is not None else Span("")
+            label = (
+                named(fields["tool_name"], limit=limit) if fields.get("tool_name") is not None else Span("")
+            )
             return (*((label, Span(" ")) if label.text else ()), fenced(fields[name], limit))
     if fields.get("tool_name") is not None:
-        return (named(fields["tool_name"]),)
+        return (named(fields["tool_name"], limit=limit),)
     return (fenced(dict(fields), limit),) if fields else (Span("(empty)", "dim"),)
 
 

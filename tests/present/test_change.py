@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from deja_tui.engine.operations import Add, Retire, Supersede
 from deja_tui.present.change import change
 from deja_tui.present.line import plain
 from deja_tui.present.plain import change_lines
+from deja_tui.text import clean
 from tests.present import build
 from tests.support import DAY, NOW
 
@@ -141,3 +144,18 @@ def test_the_whole_value_is_shown_however_long() -> None:
     lines = change_lines(build.tool_failure(long.strip()))
     assert "".join(lines).count("word") == 1_000
     assert all(len(text) <= 80 for text in lines)
+
+
+@pytest.mark.parametrize("name", ["subject", "relation", "object", "note", "namespace"])
+@pytest.mark.parametrize("char", ["x", "y ", "\x01", "\u202e", "日"])
+def test_every_character_that_is_written_is_shown(name: str, char: str) -> None:
+    """However long a name or a value is, as far as a proposal holds it; a field's own name too."""
+    long = "<" + char * (7_000 // len(char.encode())) + ">"
+    fields = {"subject": "s", "relation": "r", "object": "o", name: long}
+    place = str(fields.pop("namespace", "shared"))
+    for content in (fields, {"note": {"deep": long}}, {long: 1}):
+        body = build.recommendation("long", [Add("fact", place, content)], [])
+        text = "".join(piece.replace(" ", "") for piece in change_lines(build.detail(body, "long", []), 80))
+        expected = clean(long, limit=10_000).replace(" ", "")
+        assert "(+" not in text
+        assert expected in text or clean({"deep": long}, limit=60_000).replace(" ", "") in text
