@@ -29,13 +29,14 @@ from typing import Any, Final, Literal, get_args
 
 import apsw
 
-from deja_tui.errors import ValidationError
+from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import schema
 from deja_tui.store.connection import set_busy, set_distrust, set_secure_delete
 from deja_tui.store.faults import storage_error
 from deja_tui.store.grains import StoredGrain
+from deja_tui.store.keys import is_address
 from deja_tui.store.sql import rows, scalar
-from deja_tui.text import fold
+from deja_tui.text import door, fold
 
 Mode = Literal["off", "aggregate", "full"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -204,7 +205,7 @@ class Telemetry:
         """These grains were handed to an agent as context (D37, D53)."""
         if self.on:
             now = self._clock()
-            self._delivered.extend((now, address) for address in addresses)
+            self._delivered.extend((now, address) for address in addresses if is_address(address))
 
     # --- writing ---
 
@@ -277,7 +278,7 @@ class Telemetry:
 
     def _watch(self, db: apsw.Connection) -> None:
         """Since when each mode counts. The log of ``full`` has a gap once another mode wrote, so it begins anew."""
-        identity, kept = self._identity(), scalar(db, "SELECT value FROM meta WHERE key = 'memory'")
+        identity, kept = self._memory(), scalar(db, "SELECT value FROM meta WHERE key = 'memory'")
         if kept is not None and identity is not None and kept != identity:
             for table in _COUNTED:
                 db.execute(f"DELETE FROM {table}")
@@ -287,6 +288,13 @@ class Telemetry:
             db.execute("INSERT OR IGNORE INTO watching(mode, since) VALUES(?, ?)", (mode, self._began))
         if self.mode != "full":
             db.execute("DELETE FROM watching WHERE mode = 'full'")
+
+    def _memory(self) -> str | None:
+        """What tells the memory from others; None when it is empty, closed or damaged."""
+        try:
+            return self._identity()
+        except DejaError:
+            return None
 
     # --- the file ---
 
@@ -433,9 +441,11 @@ class Telemetry:
             try:
                 db = self._db = self._db or _connect(self.path)
                 set_busy(db, 10 * _BUSY_MS)
+                before = db.total_changes()
                 with self._transaction():
                     _scrub(db, erased, identity)
-                db.execute("VACUUM")  # rows that moved left copies behind
+                if db.total_changes() != before:
+                    db.execute("VACUUM")  # rows that moved left copies behind
                 set_busy(db, _BUSY_MS)
             except _NotOurs:
                 return None  # no telemetry of ours ever stood there
@@ -477,7 +487,7 @@ class _NotOurs(Exception):
 
 def _connect(path: str) -> apsw.Connection:
     """Open or make the sidecar; tables of another version are dropped, they are disposable."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     set_busy(db, _BUSY_MS)
     set_distrust(db)
@@ -535,7 +545,7 @@ def _accesses(events: list[_Event]) -> list[tuple[Any, ...]]:
         for address in addresses:
             known = found.get(address)
             if known is None:
-                found[address] = [namespace, 1, at, at]
+                found[address] = [door(namespace), 1, at, at]
             else:
                 known[1] += 1
                 known[2], known[3] = min(known[2], at), max(known[3], at)
@@ -555,8 +565,8 @@ def _questions(events: list[_Event]) -> list[tuple[Any, ...]]:
         if question is None:
             continue
         key = question_key(namespace, subject, question)
-        known = found.setdefault(key, [namespace, "", 0, 0, 0, at, at])
-        known[1] = question[:_SAMPLE_CHARS]
+        known = found.setdefault(key, [door(namespace), "", 0, 0, 0, at, at])
+        known[1] = door(question[:_SAMPLE_CHARS])
         known[2] += 1
         known[3] += not addresses
         known[4] += len(addresses)
@@ -573,8 +583,10 @@ def question_key(namespace: str, subject: str | None, question: str) -> bytes:
 def _log_row(event: _Event) -> tuple[Any, ...]:
     at, namespace, subject, question, addresses, took, run = event
     top = b"".join(bytes.fromhex(address) for address in addresses[:_TOP])
-    cut = None if question is None else question[:_SAMPLE_CHARS]
-    return at, run, namespace, subject, cut, len(addresses), took // 1_000, top
+    texts = [
+        None if text is None else door(text[:_SAMPLE_CHARS]) for text in (run, namespace, subject, question)
+    ]
+    return at, *texts, len(addresses), took // 1_000, top
 
 
 def _split(top: bytes) -> tuple[str, ...]:

@@ -327,6 +327,27 @@ def test_parent_and_child_each_write_their_own(memory: Memory) -> None:
     assert memory.telemetry.stats().recalls == 3
 
 
+def test_any_text_and_any_address_can_be_counted(memory: Memory) -> None:
+    """Lone surrogates, NULs, very long texts, what is no address: nothing raises, nothing turns it off."""
+    for text in ("\ud800", "a\x00b", "x" * 100_000, "", "«»"):
+        memory.search(text)
+        memory.recall(text, namespace=text or None)
+        memory.telemetry.run_id = text
+    memory.telemetry.delivered(["zz", "", "f" * 63])
+    assert memory.telemetry.stats().notice is None
+    assert len(memory.telemetry.queries()) == 5
+    assert memory.telemetry.deliveries() == {}
+    assert max(len(found.sample) for found in memory.telemetry.queries()) == 200
+
+
+def test_closing_after_the_store_raises_nothing(memory: Memory) -> None:
+    """INV-TELE-1: what the memory can no longer tell is left out."""
+    memory.recall("ada")
+    memory.store.close()
+    memory.close()
+    assert memory.telemetry.notice is None
+
+
 def test_nobody_but_off_and_the_two_modes(path: Path) -> None:
     """VAL-E001."""
     with pytest.raises(DejaError, match="VAL-E001"):
