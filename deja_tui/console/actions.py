@@ -170,13 +170,23 @@ class Rights:
 
     def missing(self, right: str) -> str | None:
         """Why something that needs ``right`` is off, naming the flag, or None when it is on."""
-        needed = ("apply", "write") if right == "apply" else (right,)
-        lacking = [name for name in needed if not self.may(name)]
-        if not lacking:
+        lacking = self.lacking(right)
+        if lacking is None:
             return None
+        given = "" if self.read_only else ", given with --scopes"
+        return f"off: {self.why_off}; this needs the right `{lacking}`{given}"
+
+    def lacking(self, right: str) -> str | None:
+        """The first right that is missing for something that needs ``right``, or None."""
+        needed = ("apply", "write") if right == "apply" else (right,)
+        return next((name for name in needed if not self.may(name)), None)
+
+    @property
+    def why_off(self) -> str:
+        """What takes rights away here: the flag, or the tier that the scopes make."""
         if self.read_only:
-            return f"off: this console is READ-ONLY (--read-only, or the file cannot be written); it needs the right {lacking[0]}"
-        return f"off: this console is {self.tier}; it needs the right {lacking[0]}, given with --scopes"
+            return "this console is READ-ONLY (--read-only, or the file cannot be written)"
+        return f"this console is {self.tier}"
 
 
 # --- when a decision is possible --------------------------------------------------------------------

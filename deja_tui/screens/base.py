@@ -8,7 +8,7 @@ is the only way a key does something, so a screen can also refuse keys that were
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
@@ -60,6 +60,8 @@ class DejaScreen(Screen[None]):
     scope = "queue"
     # The file changed while another screen was on top.
     outdated = False
+    # Somebody asked to read again and waits for an answer.
+    asked_again = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,8 +172,18 @@ class DejaScreen(Screen[None]):
             " ",
         )
 
-    def set_hints(self, case: Case | None = None, *, without: Collection[str] = ()) -> None:
-        """The keys of this state; a decision only where it can follow the status of ``case``, dimmed when it is off."""
+    def set_hints(
+        self,
+        case: Case | None = None,
+        *,
+        without: Collection[str] = (),
+        words: Mapping[str, str] | None = None,
+    ) -> None:
+        """The keys of this state; ``words`` says of a verb what it does here where that differs.
+
+        A decision is named only where it can follow the status of ``case`` and the right to it is held; dimmed when it
+        is off for another reason. Leaving is the last hint of the first screen only: elsewhere q is one more way back.
+        """
         app = self.console_app
         shown: list[Hint] = []
         pinned: list[Hint] = []
@@ -179,13 +191,13 @@ class DejaScreen(Screen[None]):
             if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
                 continue
             verb = action.id.rpartition(".")[2]
-            if verb in without or not offered(verb, case):
+            if verb in without or not offered(verb, case) or (verb == "quit" and self.scope != "queue"):
+                continue
+            if app.rights.missing(action.right):
                 continue
             warning = CANNOT_BE_UNDONE if verb == "apply" and case is not None and case.destructive else ""
-            on = app.rights.missing(action.right) is None
-            if verb in DECISIONS and case is not None:
-                on = refusal(verb, case, app.rights, app.actor) is None
-            hint = Hint(app.keymap.first(action.id), action.hint, on, warning)
+            on = verb not in DECISIONS or case is None or refusal(verb, case, app.rights, app.actor) is None
+            hint = Hint(app.keymap.first(action.id), (words or {}).get(verb, action.hint), on, warning)
             (pinned if action.id.startswith("app.") or verb == "back" else shown).append(hint)
         self.part(Hints, "hints").show_hints(shown, pinned)
 
@@ -336,6 +348,16 @@ class DejaScreen(Screen[None]):
         walker = WalkerScreen([address], intent=decision)
         walker.pressed = self.pressed
         self.app.push_screen(walker, lambda _: self.reload())
+
+    def do_reload(self) -> None:
+        self.asked_again = True
+        self.load()
+
+    def told_again(self) -> None:
+        """Say that what is shown was read just now, if that was asked for."""
+        if self.asked_again:
+            self.asked_again = False
+            self.say("read again")
 
     def copy(self, text: str, what: str) -> None:
         """Send text to the terminal's clipboard; whether it arrives there nobody can know."""

@@ -115,11 +115,13 @@ class DetailScreen(ReadingScreen):
         self.detail = detail
         self.address = detail.recommendation.address
         self.draw()
+        self.told_again()
         if self.section is not None:
             self.pager.go(self.section)
             self.section = None
 
     def failed(self, fault: DejaError) -> None:
+        self.asked_again = False
         below = self.app.screen_stack[-2]
         if self.detail is not None or not isinstance(below, DejaScreen) or not self.is_current:
             self.say_error(fault)
@@ -158,9 +160,6 @@ class DetailScreen(ReadingScreen):
         self.whole = not self.whole
         self.draw()
         self.pager.go("evidence")
-
-    def do_reload(self) -> None:
-        self.load()
 
     def do_dry_run(self) -> None:
         destructive = self.console_app.rights.tier == "DESTRUCTIVE"

@@ -69,6 +69,8 @@ class HelpScreen(ReadingScreen):
         lines: list[Line] = []
         for title, actions in groups:
             lines.append(heading(title, room))
+            if any(self.console_app.rights.lacking(action.right) for action in actions):
+                lines.extend(wrap(line(Span(f" off: {self.console_app.rights.why_off}", "warning")), room, 2))
             for action in actions:
                 lines.extend(self.entry(keymap, action, room))
         for title, pairs in (("While a reason is typed", _TYPING), ("Letters and signs", _LETTERS)):
@@ -82,8 +84,9 @@ class HelpScreen(ReadingScreen):
 
     def entry(self, keymap: Keymap, action: Action, room: int) -> list[Line]:
         keys = keymap.keys(action.id)
-        missing = self.console_app.rights.missing(action.right)
-        return _pair(" ".join(keys) or "no key", f"{action.title}{f' ({missing})' if missing else ''}", room)
+        lacking = self.console_app.rights.lacking(action.right)
+        off = f" (off: needs the right `{lacking}`)" if lacking else ""
+        return _pair(" ".join(keys) or "no key", action.title + off, room)
 
     def facts(self) -> list[tuple[str, str]]:
         app = self.console_app

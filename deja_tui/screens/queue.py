@@ -136,9 +136,11 @@ class QueueScreen(DejaScreen):
         self.fault = None
         self.stale = set(self.details)
         self.draw()
+        self.told_again()
 
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
+        self.asked_again = False
         self.say_error(fault)
         if self.all_rows is not None:
             since = age(self.console_app.now_ms() - self.read_at)
@@ -368,9 +370,6 @@ class QueueScreen(DejaScreen):
         self.sort = Sorted(SORTS[(SORTS.index(self.sort.name) + 1) % len(SORTS)])
         self.draw()
         self.say(f"sorted by {self.sort.name}")
-
-    def do_reload(self) -> None:
-        self.load()
 
     def do_down(self) -> None:
         self.listing.move(1)

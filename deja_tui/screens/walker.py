@@ -22,9 +22,9 @@ from deja_tui.console.feed import Reviews
 from deja_tui.engine.objects import Detail, Plan, Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
-from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
+from deja_tui.present.line import Line, Span, heading, line, width, wrap, wrapped
 from deja_tui.present.reasons import unseen
-from deja_tui.present.words import fenced, plural
+from deja_tui.present.words import fenced, plural, short
 from deja_tui.screens.base import SIDE, ReadingScreen, Typed
 from deja_tui.screens.detail import case_of, command_line, fill
 from deja_tui.text import clean
@@ -38,6 +38,7 @@ ASKED_DIGITS: Final = 4
 # Refusals that say the recommendation is not what the reviewer saw any more.
 MOVED_ON: Final = ("LOP-E020", "LOP-E024", "LOP-E040")
 SCOPE_OF: Final = {"receipt": "receipt", "notice": "receipt", "summary": "summary"}
+_SAID: Final = {"approve": "approve", "reject": "reject", "apply": "apply", "rollback": "roll back"}
 _TYPING: Final = ("reason", "confirm")
 _READING: Final = ("reading", "read", "reason", "confirm", "working")
 
@@ -50,7 +51,8 @@ class Walk:
     place: int = 0
     skipped: set[str] = field(default_factory=set)
     receipts: list[Receipt] = field(default_factory=list)
-    draft: tuple[str, str, str] | None = None  # address, decision, text
+    # A reason that could not be recorded, for the finding that took the place: address, decision, text.
+    draft: tuple[str, str, str] | None = None
 
     @property
     def address(self) -> str | None:
@@ -67,17 +69,38 @@ class Walk:
         """How many receipts moved a recommendation to a status."""
         return sum(1 for receipt in self.receipts if receipt.to_status == to_status)
 
-    def counts(self, room: int = 80) -> str:
-        """``approved 1  rejected 0  skipped 2``; without zeros, then nothing, where there is no room."""
-        counts = {"approved": self.count("approved"), "rejected": self.count("rejected")}
-        further = {"applied": self.count("applied"), "rolled back": self.count("rolled_back")}
-        counts |= {name: count for name, count in further.items() if count}
-        counts["skipped"] = len(self.skipped)
-        told = "  ".join(f"{name} {count}" for name, count in counts.items())
-        if len(told) <= room:
-            return told
-        told = "  ".join(f"{name} {count}" for name, count in counts.items() if count)
-        return told if len(told) <= room else ""
+    @property
+    def where(self) -> str:
+        """``2 of 9``, or ``end``."""
+        return "end" if self.address is None else f"{self.place + 1} of {len(self.addresses)}"
+
+    def counts(self, *, brief: bool = False) -> str:
+        """``approved 1  rejected 0  skipped 2``; ``brief`` in short words: ``ok 1  no 0  skip 2``."""
+        told = [
+            f"{short if brief else word} {count}"
+            for word, short, count, always in (
+                ("approved", "ok", self.count("approved"), True),
+                ("rejected", "no", self.count("rejected"), True),
+                ("applied", "done", self.count("applied"), False),
+                ("rolled back", "undone", self.count("rolled_back"), False),
+                ("skipped", "skip", len(self.skipped), True),
+            )
+            if count or always
+        ]
+        return "  ".join(told)
+
+    def title(self, room: int) -> Line:
+        """Where the walk is and what it counts; words become shorter where room is short, no count is left out."""
+        name = Span("deja review", "strong")
+        brief = self.where.replace(" of ", "/")
+        tries = (
+            line(name, f"  {self.where}   {self.counts()}"),
+            line(name, f"  {self.where}   {self.counts(brief=True)}"),
+            line(Span("review", "strong"), f" {brief}  {self.counts(brief=True)}"),
+            line(Span(brief, "strong"), f"  {self.counts(brief=True)}"),
+            line(Span(brief, "strong"), f" {self.counts(brief=True).replace('  ', ' ')}"),
+        )
+        return next((one for one in tries if width(one) <= room), tries[-1])
 
 
 class WalkerScreen(ReadingScreen):
@@ -100,6 +123,7 @@ class WalkerScreen(ReadingScreen):
         self.detail: Detail | None = None
         self.plan: Plan | None = None
         self.decision = ""
+        self.verb = ""
         self.because = ""
         self.receipt: Receipt | None = None
         self.notice: list[Line] = []
@@ -151,7 +175,6 @@ class WalkerScreen(ReadingScreen):
     def pasted(self, event: events.Paste) -> None:
         if self.state in _TYPING and not self.small:
             self.reason.paste(event.text)
-            self.keep_draft()
         elif self.expecting:
             self.ahead.append(event)
 
@@ -185,6 +208,7 @@ class WalkerScreen(ReadingScreen):
     def take_up(self) -> None:
         """Read the recommendation in hand, or sum up when there is none left."""
         self.detail, self.plan, self.receipt, self.whole, self.seen_all = None, None, None, False, False
+        self.expecting = self.single and self.way.place == 0
         self.reason.put_away()
         if self.way.address is None:
             self.enter("summary")
@@ -212,14 +236,16 @@ class WalkerScreen(ReadingScreen):
         self.detail, self.plan = detail, detail.plan
         self.enter("read")
         self.pager.scroll_to_line(0)
-        if self.intent is not None:
+        if self.intent is not None and self.way.place == 0:
             # The intent was a key for this very recommendation; it still waits until the change was shown.
             self.call_after_refresh(self.choose, self.intent)
 
     def reread(self, detail: Detail) -> None:
         if self.state != "read":
             return
-        if self.detail is not None and detail.status != self.detail.status:
+        if self.detail is not None and (
+            detail.status != self.detail.status or detail.replaced_by != self.detail.replaced_by
+        ):
             self.tell_moved_on(detail, None)
             return
         self.detail, self.plan = detail, detail.plan
@@ -254,6 +280,8 @@ class WalkerScreen(ReadingScreen):
             self.forgo()
             return
         self.decision = decision
+        # Kept as it was chosen: who decides meanwhile does not turn a rejection into a withdrawal.
+        self.verb = "withdraw" if decision == "reject" and detail.status == "approved" else _SAID[decision]
         self.expecting = True
         if decision == "apply":
             address, destructive = self.address, self.destructive_allowed
@@ -281,13 +309,6 @@ class WalkerScreen(ReadingScreen):
             return
         self.ask_reason()
 
-    @property
-    def verb(self) -> str:
-        """The decision as people read it; taking an approval back is a withdrawal."""
-        if self.decision == "reject" and self.detail is not None and self.detail.status == "approved":
-            return "withdraw"
-        return {"rollback": "roll back"}.get(self.decision, self.decision)
-
     def ask_reason(self) -> None:
         draft = self.way.draft
         kept = draft[2] if draft and draft[:2] == (self.address, self.decision) else ""
@@ -309,22 +330,17 @@ class WalkerScreen(ReadingScreen):
             self.clear_choice()
         elif key == "enter":
             self.submit()
-        elif self.reason.take(key, character):
-            self.keep_draft()
-        else:
+        elif not self.reason.take(key, character):
             self.anywhere(key)
 
-    def keep_draft(self) -> None:
-        if self.state == "reason":
-            self.way.draft = (self.address, self.decision, self.reason.text)
-
     def clear_choice(self) -> None:
-        """Esc: nothing is decided; a reason that was begun is kept for the same choice."""
+        """Esc: nothing is decided, and the reason goes with the choice; from the address back to the reason."""
         if self.state == "confirm":
             self.reason.ask(f"{self.verb.upper()} BECAUSE", self.because)
             self.enter("reason")
             return
         self.reason.put_away()
+        self.way.draft = None
         self.enter("receipt" if self.receipt is not None else "read")
 
     def submit(self) -> None:
@@ -404,12 +420,28 @@ class WalkerScreen(ReadingScreen):
             self.notice.append(line(Span(f"{fault.code} {clean(fault.message)}", "warning")))
             if fault.next_step:
                 self.notice.append(line(Span("next: ", "dim"), clean(fault.next_step)))
-        else:
+        elif detail.replaced_by is None:
             self.notice.append(line(Span(f"it is {shown.status_word(detail.status)} meanwhile", "warning")))
-        self.way.draft = None
+        if detail.replaced_by is not None:
+            self.follow(detail.replaced_by, typed=fault is not None)
+        else:
+            self.way.draft = None
         self.reason.put_away()
         self.receipt = None
         self.enter("notice")
+
+    def follow(self, newer: str, *, typed: bool) -> None:
+        """The finding goes on under another address: it comes next, with the reason that was typed for this one."""
+        self.notice.append(
+            line(
+                Span("the finding was refreshed: the newer one is ", "warning"), Span(short(newer), "address")
+            )
+        )
+        if newer not in self.way.addresses:
+            self.way.addresses.insert(self.way.place + 1, newer)
+        self.way.draft = (newer, self.decision, self.because) if typed and self.because else None
+        if self.way.draft is not None:
+            self.notice.append(line(Span("your reason is kept for it", "dim")))
 
     # --- drawing ------------------------------------------------------------------------------------
 
@@ -443,14 +475,9 @@ class WalkerScreen(ReadingScreen):
 
     def draw_title(self) -> None:
         if self.single:
-            what = self.verb if self.decision else self.intent or ""
-            left = line(Span("deja review", "strong"), f"  {what.replace('rollback', 'roll back')}")
+            left = line(Span("deja review", "strong"), f"  {self.verb or _SAID[self.intent or 'approve']}")
         else:
-            total = len(self.way.addresses)
-            place = "end" if self.way.address is None else f"{self.way.place + 1} of {total}"
-            before = f"  {place}   "
-            room = self.title_room - len("deja review") - len(before)
-            left = line(Span("deja review", "strong"), before, self.way.counts(room))
+            left = self.way.title(self.title_room)
         self.set_title(left)
 
     def draw_hints(self) -> None:
@@ -463,7 +490,13 @@ class WalkerScreen(ReadingScreen):
             self.part(Hints, "hints").show_hints([Hint("", "recording …", on=False)])
             return
         detail = self.detail if self.state != "summary" else None
-        self.set_hints(case_of(detail) if detail else None)
+        case = case_of(detail) if detail else None
+        if self.single and self.scope == "receipt":
+            self.set_hints(case, without=("back",), words={"next": self.onward})
+        elif self.single:
+            self.set_hints(case, without=("skip",))
+        else:
+            self.set_hints(case)
 
     def seen(self) -> tuple[range, int]:
         """The lines of the change in the pager, and how many of them were on the screen."""
@@ -506,8 +539,13 @@ class WalkerScreen(ReadingScreen):
             lines.append(_offer(keys.first("queue.rollback"), "roll it back", rights.missing("apply")))
         left = len(self.way.addresses) - self.way.place - 1
         after = f"next recommendation, {left} left" if left else "end of the walk"
-        lines.append(_offer(keys.first("walker.next"), "back" if self.single else after, None))
+        lines.append(_offer(keys.first("walker.next"), self.onward if self.single else after, None))
         return lines
+
+    @property
+    def onward(self) -> str:
+        """Where Enter leads after a single decision: back, or to what the finding became meanwhile."""
+        return "next" if self.way.place + 1 < len(self.way.addresses) else "back"
 
     def notice_lines(self, room: int) -> list[Line]:
         lines = wrapped(self.notice, room, 2)
@@ -548,7 +586,7 @@ class WalkerScreen(ReadingScreen):
         self.choose("rollback")
 
     def do_next(self) -> None:
-        if self.single:
+        if self.single and self.onward == "back":
             self.dismiss()
             return
         self.way.place += 1

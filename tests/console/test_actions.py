@@ -75,7 +75,7 @@ def test_a_missing_right_names_the_way_to_it() -> None:
     assert (
         Rights.of(("read", "review", "apply"))
         .missing("apply")
-        .endswith("the right write, given with --scopes")
+        .endswith("this needs the right `write`, given with --scopes")
     )
     assert Rights.of(("read",)).missing("read") is None
 

@@ -115,7 +115,7 @@ async def test_d_y_C_r_T_and_help_work_here_too() -> None:
         await user.press("T")
         assert user.flash == "theme light"
         await user.press("r")
-        assert user.flash == ""
+        assert user.flash == "read again"
         await user.press("?")
         assert "keys of Detail" in user.title
         await user.press("h")

@@ -54,10 +54,13 @@ async def test_help_scrolls(down: str, up: str) -> None:
 
 
 async def test_help_names_what_is_off_and_why() -> None:
-    """A read-only console tells it beside the key."""
+    """A read-only console says once why, and beside each key which right it needs."""
     async with console(rights=reader(), size=(120, 40)) as user:
         await user.press("?")
-        assert any("approve, asks BECAUSE (off: this console is READ-ONLY" in row for row in user.rows)
+        assert " a                  approve, asks BECAUSE (off: needs the right `review`)" in user.rows
+        assert " off: this console is READ-ONLY (--read-only, or the file cannot be written)" in user.rows
+        lines = ["".join(span.text for span in line) for line in user.screen.pager.lines]
+        assert sum("--read-only" in line for line in lines) == 1
 
 
 async def test_help_tells_what_this_console_is() -> None:

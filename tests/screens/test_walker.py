@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,10 @@ from textual import events
 
 from deja_tui.engine.faults import LoopError
 from deja_tui.errors import DejaError
+from deja_tui.present.line import plain
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.queue import QueueScreen
-from deja_tui.screens.walker import WalkerScreen
+from deja_tui.screens.walker import Walk, WalkerScreen
 from tests.present import build
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, console, destroyer, key_event, reader, review_only
@@ -297,22 +299,21 @@ async def test_a_reason_given_before_in_this_sitting_is_refused() -> None:
         assert len(user.reviews.log) == 1
 
 
-async def test_esc_clears_the_choice_and_keeps_the_draft() -> None:
-    """Nothing is decided; choosing the same again brings the text back, the other choice does not."""
+async def test_esc_clears_the_choice_and_its_reason() -> None:
+    """Nothing is decided; whatever is chosen next begins without a text."""
     async with console() as user:
         screen = await walk(user)
         await user.press("a")
         await user.type("half a thou")
         await user.press("escape")
         assert screen.state == "read"
-        await user.press("x")
-        assert screen.reason.text == ""
-        await user.press("escape", "a")
-        assert screen.reason.text == "half a thou"
+        for key in ("x", "escape", "a"):
+            await user.press(key)
+            assert screen.reason.text == ""
         assert user.reviews.log == []
 
 
-async def test_a_draft_survives_resizing_and_leaving() -> None:
+async def test_a_draft_survives_resizing_and_a_left_walk_goes_on() -> None:
     """q is a letter while typing; after Esc it leaves, and the next walk goes on where this one stopped."""
     async with console() as user:
         await walk(user)
@@ -327,8 +328,6 @@ async def test_a_draft_survives_resizing_and_leaving() -> None:
         screen = await walk(user)
         assert screen.address == SECOND
         assert "skipped 1" in user.title
-        await user.press("a")
-        assert screen.reason.text == "not qu"
 
 
 async def test_a_walk_left_at_a_receipt_goes_on_with_the_next() -> None:
@@ -385,7 +384,7 @@ async def test_apply_after_approve_has_a_reason_and_a_receipt_of_its_own() -> No
         await user.type("not so soon")
         await user.press("enter")
         assert any(row.startswith("ROLLED BACK  ") for row in user.rows)
-        assert "approved 1  applied 1  rolled back 1" in user.title
+        assert "1 of 3   ok 1  no 0  done 1  undone 1  skip 0 " in user.title
         assert [act for act, _, _ in user.reviews.log] == ["approve", "apply", "rollback"]
 
 
@@ -528,6 +527,115 @@ async def test_a_memory_that_changed_since_is_told() -> None:
         assert screen.state == "notice"
         assert "LOP-E024 the finding was refreshed since" in user.rows
         assert "next: look at the newer one" in user.rows
+
+
+def refreshed(user: User, old: str) -> str:
+    """The engine replaces a finding: the old one names the newer, which has an address of its own."""
+    found = user.reviews.details[old]
+    body = replace(found.recommendation, address=build.address("newer"), refreshes=old)
+    user.reviews.details[old] = replace(found, replaced_by=body.address)
+    user.reviews.details[body.address] = replace(found, recommendation=body)
+    return body.address
+
+
+async def test_a_reason_goes_on_to_the_finding_that_took_the_place() -> None:
+    """In a walk: the newer one comes next, and the same choice brings the text back; the other choice does not."""
+    async with console() as user:
+        screen = await walk(user)
+        await user.press("a")
+        await user.type("a good reason")
+        newer = refreshed(user, FIRST)
+        user.reviews.faults["approve"] = LoopError("LOP-E024", "the finding was refreshed since")
+        await user.press("enter")
+        assert screen.state == "notice"
+        assert f"the finding was refreshed: the newer one is {newer[:8]}" in user.rows
+        assert "your reason is kept for it" in user.rows
+        await user.press("enter")
+        assert (screen.state, screen.address) == ("read", newer)
+        assert "2 of 4" in user.title
+        await user.press("a")
+        assert screen.reason.text == "a good reason"
+        await user.press("enter")
+        assert user.reviews.log[-1] == ("approve", newer, "a good reason")
+
+
+async def test_a_single_decision_goes_on_to_the_newer_finding_too() -> None:
+    """Enter leads there, not back; it is read first, and only a key begins the decision."""
+    async with console() as user:
+        await user.press("x")
+        await user.type("not useful")
+        newer = refreshed(user, FIRST)
+        user.reviews.faults["reject"] = LoopError("LOP-E024", "the finding was refreshed since")
+        await user.press("enter")
+        assert user.hints.startswith(" Enter next")
+        await user.press("enter")
+        assert (user.screen.state, user.screen.address) == ("read", newer)
+        await user.press("x")
+        assert user.screen.reason.text == "not useful"
+        await user.press("enter")
+        assert user.reviews.log[-1] == ("reject", newer, "not useful")
+        assert user.hints.startswith(" Enter back")
+
+
+async def test_a_refresh_seen_while_reading_is_told() -> None:
+    """By the poll, before anything is typed; the newer one comes next."""
+    async with console() as user:
+        screen = await walk(user)
+        user.app.poll()
+        await user.settle()
+        newer = refreshed(user, FIRST)
+        user.reviews.token += 1
+        user.app.poll()
+        await user.settle()
+        assert screen.state == "notice"
+        assert not any("your reason is kept" in row for row in user.rows)
+        await user.press("enter")
+        assert screen.address == newer
+
+
+async def test_the_title_keeps_the_decision_that_was_chosen() -> None:
+    """Somebody approved meanwhile: a rejection that was refused does not turn into a withdrawal."""
+    async with console() as user:
+        await user.press("x")
+        await user.type("no")
+        user.reviews.elsewhere("approve", FIRST, "yes")
+        await user.press("enter")
+        assert user.screen.state == "notice"
+        assert "deja review  reject " in user.title
+
+
+async def test_enter_after_a_single_decision_has_one_name() -> None:
+    """Text and hints say back, once."""
+    async with console() as user:
+        await user.press("x")
+        await user.type("no")
+        await user.press("enter")
+        assert " Enter  back" in user.rows
+        assert user.hints.startswith(" Enter back")
+        assert user.hints.count("back") == 1
+
+
+@pytest.mark.parametrize("room", range(30, 80))
+def test_the_counts_of_a_walk_are_never_left_out(room: int) -> None:
+    """Words become shorter, numbers stay."""
+    way = Walk([str(number) for number in range(12)], place=9, skipped={"a", "b"})
+    one = build.receipt(build.tool_failure())
+    way.receipts = [replace(one, to_status=to) for to in ("approved", "applied", "rolled_back")]
+    told = plain(way.title(room))
+    assert [int(found) for found in re.findall(r"[0-9]+", told)] == [10, 12, 1, 0, 1, 1, 2]
+    assert len(told) <= max(room, 40)
+
+
+@pytest.mark.parametrize("keys", [("enter",), ("?",), ("w",), ("enter", "?")])
+async def test_only_the_first_screen_offers_to_quit(keys: tuple[str, ...]) -> None:
+    """Elsewhere q goes back, so no hint says quit."""
+    async with console() as user:
+        assert user.hints.endswith("q quit")
+        await user.press(*keys)
+        assert "quit" not in user.hints
+        assert "h back" in user.hints
+        await user.press("q")
+        assert user.app.return_code is None
 
 
 async def test_one_that_is_gone_when_it_is_decided_is_passed_over() -> None:
