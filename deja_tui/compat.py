@@ -521,27 +521,37 @@ class DejaDB:
     @_as_value_error
     def forget_subject(self, subject: str, ns: str | None = None, text_mentions: bool = False) -> str:
         """Erase what names a subject (CMP-4): JSON counts. Nothing to erase is no error."""
-        return _counts(
-            _erased(
-                lambda: self.memory.forget_subject(
-                    subject, because=NO_REASON, confirm=subject, namespace=ns, mentions=text_mentions
-                )
+        before = self._terms()
+        gone = _erased(
+            lambda: self.memory.forget_subject(
+                subject, because=NO_REASON, confirm=subject, namespace=ns, mentions=text_mentions
             )
         )
+        return self._counts(gone, before)
 
     @_as_value_error
     def forget_older_than(self, cutoff_ms: int, ns: str | None = None, grain_type: str | None = None) -> str:
         """Erase what was made before ``cutoff_ms`` (epoch ms; CMP-4): JSON counts. ``ns=""``: every namespace."""
         everywhere = [name for name in self.memory.stats()["namespaces"] if not is_reserved(name)]
-        before = _moment(cutoff_ms)
+        cutoff, before = _moment(cutoff_ms), self._terms()
         gone = 0
         for name in everywhere if ns == "" else [ns or self.memory.namespace]:
             gone += _erased(
                 partial(
-                    self.memory.forget_older_than, before, because=NO_REASON, namespace=name, type=grain_type
+                    self.memory.forget_older_than, cutoff, because=NO_REASON, namespace=name, type=grain_type
                 )
             )
-        return _counts(gone)
+        return self._counts(gone, before)
+
+    def _terms(self) -> int:
+        return int(self.memory.stats()["terms"])
+
+    def _counts(self, gone: int, terms_before: int) -> str:
+        """``terms_removed``: texts of the dictionary; the words of the text index go uncounted."""
+        terms = max(0, terms_before - self._terms())
+        return _text(
+            {"blobs_reclaimed": 0, "grains_erased": gone, "terms_removed": terms, "vocab_removed": 0}
+        )
 
     @_as_value_error
     def subject_report(self, subject: str, ns: str | None = None, text_mentions: bool = False) -> str:
@@ -830,10 +840,6 @@ def _erased(act: Callable[[], Erased]) -> int:
         if fault.code != "MEM-E001":
             raise
         return 0
-
-
-def _counts(gone: int) -> str:
-    return _text({"blobs_reclaimed": 0, "grains_erased": gone, "terms_removed": 0, "vocab_removed": 0})
 
 
 def _word(command: Mapping[str, Any], name: str, default: str | None = None) -> str:
