@@ -62,6 +62,7 @@ def chain(value: Chain) -> dict[str, Any]:
     """The shape of an audit chain, oldest entry first."""
     return {
         "verified": value.verified,
+        "state": value.state,
         "fault": value.fault,
         "fault_address": value.fault_address,
         "entries": [_entry(entry) for entry in value.entries],
