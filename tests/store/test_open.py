@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -151,13 +154,19 @@ store.close()
 """
 
 
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder that another user can reach. Not pytest's own: a session that begins makes those private again."""
+    folder = Path(tempfile.mkdtemp(prefix="deja-test-"))
+    folder.chmod(0o755)
+    if any(parent.stat().st_mode & 0o005 != 0o005 for parent in folder.parents):
+        pytest.skip("another user cannot reach the temporary folder")
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
 def told_nobody(path: Path, address: str) -> str:
-    for parent in [path.parent, *path.parents][:-1]:
-        if parent.stat().st_mode & 0o005 != 0o005:
-            if str(parent).startswith("/tmp"):
-                parent.chmod(0o755)
-            else:
-                pytest.skip("another user cannot reach the temporary folder")
     child = run(AS_NOBODY, path, address)
     return str(child.told)  # type: ignore[attr-defined]
 
@@ -168,24 +177,23 @@ needs_root = pytest.mark.skipif(
 
 
 @needs_root
-def test_a_file_that_may_not_be_written_opens_for_reading(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_written_opens_for_reading(reachable: Path) -> None:
     """D36: also where the folder may be written."""
-    path = tmp_path / "memory.deja"
+    path = reachable / "memory.deja"
     address = made(path)
     path.chmod(0o644)
-    tmp_path.chmod(0o777)
+    reachable.chmod(0o777)
     assert "reading" in told_nobody(path, address)
 
 
 @needs_root
-def test_a_file_in_a_folder_that_may_not_be_written_opens_as_a_fixed_image(tmp_path: Path) -> None:
+def test_a_file_in_a_folder_that_may_not_be_written_opens_as_a_fixed_image(reachable: Path) -> None:
     """D36: immutable, with a notice."""
-    path = tmp_path / "memory.deja"
+    path = reachable / "memory.deja"
     address = made(path)
     path.chmod(0o644)
-    tmp_path.chmod(0o555)
+    reachable.chmod(0o555)
     assert "fixed image" in told_nobody(path, address)
-    tmp_path.chmod(0o755)
 
 
 def test_a_fixed_image_reads_and_says_when_changes_are_left_out(path: Path) -> None:
