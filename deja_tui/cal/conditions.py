@@ -390,6 +390,11 @@ def _test(test: Test) -> Matcher:
         return lambda row: isinstance(held := read(row), str) and value in held
     if op == "STARTS":
         return lambda row: isinstance(held := read(row), str) and held.startswith(value)
+    if kind in ("text", "hash") and op == "=":
+        return lambda row: bool(read(row) == value)
+    if kind in ("text", "hash") and op == "in":
+        among = frozenset(value)
+        return lambda row: isinstance(held := read(row), str) and held in among
     decide = _DECIDE[op]
     if kind == "any":
         return lambda row: (

@@ -132,14 +132,4 @@ def _assemble(node: ast.Assemble) -> dict[str, Any]:
 
 def with_counts(plan: dict[str, Any], traces: list[Trace]) -> dict[str, Any]:
     """``plan`` with what was really asked of the store, decided afterwards and counted, one entry a RECALL."""
-    reads = [
-        {
-            "statement": trace.text,
-            "path": trace.path,
-            "pushed": trace.pushed,
-            "evaluated": trace.evaluated,
-            "rows": {"candidates": trace.candidates, "matched": trace.matched, "returned": trace.returned},
-        }
-        for trace in traces
-    ]
-    return {**plan, "reads": reads}
+    return {**plan, "reads": [trace.as_json() for trace in traces]}

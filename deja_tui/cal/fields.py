@@ -33,15 +33,14 @@ class Known:
 
 def _plain(name: str) -> Read:
     def read(row: Row) -> Any:
-        return row.fields.get(name)
+        return row.get(name)
 
     return read
 
 
 def _first(*names: str) -> Read:
     def read(row: Row) -> Any:
-        fields = row.fields
-        return next((value for name in names if (value := fields.get(name)) is not None), None)
+        return next((value for name in names if (value := row.get(name)) is not None), None)
 
     return read
 
@@ -50,10 +49,11 @@ def _part(name: str) -> Read:
     """A part of a fact: as absent where the three are not all text, because such a fact has no key."""
 
     def read(row: Row) -> Any:
-        value = row.fields.get(name)
-        if row.grain_type == "fact" and value is not None and row.grain is not None:
-            whole = row.grain.fields
-            if not all(isinstance(whole.get(part), str) for part in ("subject", "relation", "object")):
+        value = row.get(name)
+        if row.grain_type == "fact" and row.grain is not None:
+            fields = row.grain.fields
+            subject, relation, told = fields.get("subject"), fields.get("relation"), fields.get("object")
+            if not (isinstance(subject, str) and isinstance(relation, str) and isinstance(told, str)):
                 return None
         return value
 
@@ -72,9 +72,8 @@ _CONTENT: Final[Mapping[str, tuple[str, ...]]] = {
 
 def content(row: Row) -> Any:
     """The text of a grain that is more than a triple, wherever its type keeps it."""
-    fields = row.fields
     for name in _CONTENT.get(row.grain_type, ("content",)):
-        if (value := fields.get(name)) is not None:
+        if (value := row.get(name)) is not None:
             return value
     return None
 
@@ -93,17 +92,17 @@ def _score(row: Row) -> Any:
 
 def phase(row: Row) -> str | None:
     """How a tool call ended: what it says, else ok or fail."""
-    told = row.fields.get("tool_phase")
+    told = row.get("tool_phase")
     if isinstance(told, str):
         return told
-    if row.fields.get("status") == "pending":
+    if row.get("status") == "pending":
         return "pending"
-    failed = row.fields.get("is_error")
+    failed = row.get("is_error")
     return None if failed is None else "fail" if failed else "ok"
 
 
 def _analyzer(row: Row) -> Any:
-    told = row.fields.get("analyzer")
+    told = row.get("analyzer")
     return told.get("id") if isinstance(told, Mapping) else told
 
 
@@ -111,7 +110,7 @@ def _moment(name: str) -> Read:
     """A time in whole milliseconds, as the index keeps it."""
 
     def read(row: Row) -> Any:
-        value = row.fields.get(name)
+        value = row.get(name)
         return value if type(value) is int and -(2**63) <= value < 2**63 else None
 
     return read
@@ -120,15 +119,15 @@ def _moment(name: str) -> Read:
 def _tool(row: Row) -> Any:
     """The name of a call, as it is keyed."""
     if row.grain_type != "tool":
-        return row.fields.get("tool_name")
-    return row.fields.get("tool_name") or row.fields.get("name") or row.fields.get("tool")
+        return row.get("tool_name")
+    return row.get("tool_name") or row.get("name") or row.get("tool")
 
 
 def _consent_action(row: Row) -> Any:
-    told = row.fields.get("consent_action")
+    told = row.get("consent_action")
     if told is not None:
         return told
-    return "withdraw" if row.fields.get("is_withdrawal") else "grant"
+    return "withdraw" if row.get("is_withdrawal") else "grant"
 
 
 _READS: Final[dict[str, Read]] = {
@@ -136,6 +135,7 @@ _READS: Final[dict[str, Read]] = {
     "type": _type,
     "grain_type": _type,
     "score": _score,
+    "subject": _part("subject"),
     "relation": _part("relation"),
     "object": _part("object"),
     "content": content,

@@ -94,17 +94,17 @@ def tokens(text: str, limit: int = MAX_BYTES) -> tuple[str, list[Token]]:
 
 def _split(text: str) -> list[Token]:
     out: list[Token] = []
-    add = out.append
+    add, new = out.append, tuple.__new__
     match = _TOKEN.match
     position, size = 0, len(text)
     while found := match(text, position):
         index = found.lastindex or 0
         kind = _KINDS[index]
-        start, position = found.span(index)
-        word = found.group(index)
+        word = found[index]
+        position = found.end()
         upper = word.upper() if kind is WORD else word if kind is SIGN else ""
-        add(Token(kind, word, upper, start, position))
-        if kind is WORD and upper in _SECTIONS:
+        add(new(Token, (kind, word, upper, position - len(word), position)))
+        if upper in _SECTIONS:
             position = _raw(text, position, out)
     rest = _SKIP.match(text, position)
     position = rest.end() if rest else position

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from math import ceil, floor
-from typing import Final
+from typing import Final, NamedTuple
 
 from deja_tui.cal.conditions import UNBOUND, All, AnyPart, Bound, No, Test
 from deja_tui.store import filters
@@ -24,25 +24,42 @@ _KEYED: Final[dict[str, filters.Keyed]] = {
 }
 _EXACT: Final = frozenset(("session_id", "hash"))
 
-Lowered = tuple[filters.Filter | None, bool]
+
+class Lowered(NamedTuple):
+    """A filter and how much of the condition it answers.
+
+    Attributes:
+        filter: None where no index helps.
+        exact: it lets nothing else through (LOWER-2).
+        covered: what else it lets through differs from what is asked in case or by a colliding hash only.
+    """
+
+    filter: filters.Filter | None
+    exact: bool
+    covered: bool
+
+
+_OPEN: Final = Lowered(None, False, False)
 
 
 def lower(bound: Bound) -> Lowered:
-    """The filter of a condition (None where no index helps), and whether it is exact."""
+    """The filter of a condition."""
     match bound:
         case All(parts=parts):
             each = [lower(part) for part in parts]
-            found = tuple(node for node, _ in each if node is not None)
-            exact = all(exact for _, exact in each)
-            return (None if not found else found[0] if len(found) == 1 else filters.AllOf(found)), exact
+            found = tuple(told.filter for told in each if told.filter is not None)
+            joined = None if not found else found[0] if len(found) == 1 else filters.AllOf(found)
+            return Lowered(joined, all(told.exact for told in each), all(told.covered for told in each))
         case AnyPart(parts=parts):
             each = [lower(part) for part in parts]
-            some = tuple(node for node, _ in each if node is not None)
+            some = tuple(told.filter for told in each if told.filter is not None)
             if len(some) < len(each):
-                return None, False
-            return filters.AnyOf(some), all(exact for _, exact in each)
+                return _OPEN
+            return Lowered(
+                filters.AnyOf(some), all(told.exact for told in each), all(told.covered for told in each)
+            )
         case No():
-            return None, False
+            return _OPEN
         case Test():
             return _test(bound)
 
@@ -52,18 +69,19 @@ def _test(test: Test) -> Lowered:
     if name in _KEYED and test.op in ("=", "in"):
         return _keyed(_KEYED[name], test.value if test.op == "in" else (test.value,))
     if name == "is_error" and test.op == "=" and test.value is True:
-        return filters.Failed(), False
+        return Lowered(filters.Failed(), False, False)
     if test.field.kind == "time" and test.op in ("=", "<", "<=", ">", ">="):
         return _span(test)
     if name in ("created_at", "valid_to") and test.op in ("=", "<", "<=", ">", ">="):
         return _moment("created_at" if name == "created_at" else "valid_to", test)
-    return None, False
+    return _OPEN
 
 
 def _keyed(field: filters.Keyed, values: tuple[object, ...]) -> Lowered:
     if any(not isinstance(value, str) for value in values) or (field == "session_id" and "" in values):
-        return None, False
-    return filters.OneOf(field, tuple(str(value) for value in values)), field in _EXACT
+        return _OPEN
+    told = filters.OneOf(field, tuple(str(value) for value in values))
+    return Lowered(told, field in _EXACT, field != "tool_name")
 
 
 def _span(test: Test) -> Lowered:
@@ -75,15 +93,15 @@ def _span(test: Test) -> Lowered:
         ">": (high + 1, None),
         ">=": (low, None),
     }
-    return filters.Within("created_at", *ends[test.op]), True
+    return Lowered(filters.Within("created_at", *ends[test.op]), True, True)
 
 
 def _moment(field: str, test: Test) -> Lowered:
     value = test.value
     if value is UNBOUND:
-        return None, False
+        return _OPEN
     if abs(value) > 2**62:
-        return None, False
+        return _OPEN
     low: int | None = None
     high: int | None = None
     if test.op in (">", ">=", "="):
@@ -91,5 +109,7 @@ def _moment(field: str, test: Test) -> Lowered:
     if test.op in ("<", "<=", "="):
         high = ceil(value) - 1 if test.op == "<" else floor(value)
     if low is not None and high is not None and low > high:
-        return filters.AnyOf(()), True
-    return filters.Within("created_at" if field == "created_at" else "valid_to", low, high), True
+        return Lowered(filters.AnyOf(()), True, True)
+    return Lowered(
+        filters.Within("created_at" if field == "created_at" else "valid_to", low, high), True, True
+    )

@@ -33,7 +33,7 @@ class RecallPlan:
     Attributes:
         selection: what the store is asked; None when nothing can match.
         bound: the whole condition, namespaces and text taken out; None without one.
-        exact: the selection decides alone.
+        exact: the selection decides alone. covered: all but differences in case.
         limit: what the statement says with LIMIT or RECENT; None where it says nothing.
         oldest_first: rows are given in rising order of time (THREAD).
         contested: only heads of open forks; ``of`` limits them to the keys of another RECALL.
@@ -44,6 +44,7 @@ class RecallPlan:
     selection: Selection | None
     bound: Bound | None
     exact: bool
+    covered: bool
     limit: int | None
     oldest_first: bool
     needs_contested: bool
@@ -91,9 +92,9 @@ def plan_recall(node: ast.Recall, env: Env, reader: Reader, *, superseded: bool 
     if recent is not None and limit is not None:
         raise _excluded(env, "RECENT and LIMIT exclude each other", _span(node.limit))
     where: Filter | None = None
-    exact = True
+    exact = covered = True
     if bound is not None:
-        where, exact = lower(bound)
+        where, exact, covered = lower(bound)
     selection = Selection(
         spaces if spaces is not None else _default_spaces(node, reader),
         () if node.type is None else (node.type,),
@@ -108,6 +109,7 @@ def plan_recall(node: ast.Recall, env: Env, reader: Reader, *, superseded: bool 
         selection if possible else None,
         bound,
         exact,
+        covered,
         limit if recent is None else recent,
         node.thread is not None,
         "contradicted" in fields,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain as chained
 from typing import Any, Final
 
@@ -16,8 +16,8 @@ from deja_tui.cal.host import Host
 from deja_tui.cal.lower import lower
 from deja_tui.cal.options import Options
 from deja_tui.cal.plan import LOOP_SPACES, Reader, RecallPlan, equals, plan_recall
-from deja_tui.cal.results import Answer, Grains
-from deja_tui.cal.rows import Row, row_of
+from deja_tui.cal.results import Answer, Grains, Total
+from deja_tui.cal.rows import CERTAIN, NOTHING, Row, row_of
 from deja_tui.cal.stages import extracted
 from deja_tui.cal.times import long_relative
 from deja_tui.cal.words import DEFAULT_ROWS, MAX_BOUND_VALUES
@@ -26,8 +26,8 @@ from deja_tui.store.grains import StoredGrain
 
 MOST_READ: Final = 5_000_000
 MOST_SORTED: Final = 10_000
-COUNTED_AHEAD: Final = 2_000
-COUNTED_EXACT: Final = 10_000
+COUNTED: Final = 2_000
+COUNTED_ONE_BY_ONE: Final = 16
 _HLC_BITS: Final = 16
 
 
@@ -36,18 +36,29 @@ class Trace:
     """What one RECALL did, for EXPLAIN.
 
     Attributes:
+        node: the statement.
+        plan: how it was planned; None where nothing was read by a plan.
         path: how candidates were found.
-        pushed, evaluated: conditions as text; a condition that an index only nominates for is in both.
         candidates, matched, returned: rows read from the store, rows that fit, rows given.
     """
 
-    text: str
-    path: str
-    pushed: list[str] = field(default_factory=list)
-    evaluated: list[str] = field(default_factory=list)
+    node: ast.Recall | ast.History
+    plan: RecallPlan | None = None
+    path: str = "nothing can match"
     candidates: int = 0
     matched: int = 0
     returned: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """The shape in a plan. A condition that an index only nominates for is both pushed and evaluated."""
+        pushed, evaluated = ([], []) if self.plan is None else _told(self.plan)
+        return {
+            "statement": printer.statement(self.node),
+            "path": self.path,
+            "pushed": pushed,
+            "evaluated": evaluated,
+            "rows": {"candidates": self.candidates, "matched": self.matched, "returned": self.returned},
+        }
 
 
 class Reads:
@@ -71,62 +82,69 @@ class Reads:
             everything: stages follow that need every match, not the first rows: at most `MOST_SORTED` are given.
         """
         plan = plan_recall(node, self.env, self._reader, superseded=options.superseded)
-        trace = Trace(printer.recall(node), "nothing can match")
+        trace = Trace(node, plan)
         self.traces.append(trace)
         if plan.selection is None:
             return Grains((), 0)
         candidates = self.host.store.candidates(plan.selection)
         trace.path = candidates.path
-        _told(plan, trace)
         wanted = plan.limit or (MOST_SORTED if everything else DEFAULT_ROWS)
         fitting = self._options(self._fitting(candidates, plan, trace), node, options)
         if plan.oldest_first:
             fitting = iter(sorted(fitting, key=_rising))
         rows, more = _take(fitting, wanted)
-        total, minimum = self._total(rows, more, fitting, candidates, plan, options)
+        total, sure = self._total(rows, more, fitting, candidates, plan, options)
         if candidates.bounded:
             self.env.warnings.append(warning("CAL-W015", "a word is too common to be looked up everywhere"))
         if everything and more is not None and plan.limit is None:
             self.env.warnings.append(warning("CAL-W015", f"the stages saw the newest {MOST_SORTED:,}"))
         trace.returned = len(rows)
-        return Grains(tuple(self._shown(row, plan, options) for row in rows), total, minimum)
+        if options.contested or options.explanation or options.relative_time:
+            rows = [self._shown(row, plan, options) for row in rows]
+        return Grains(tuple(rows), total, sure)
 
     def count(self, node: ast.Recall, options: Options) -> int:
         """How many rows a RECALL without LIMIT would give."""
         plan = plan_recall(node, self.env, self._reader, superseded=options.superseded)
-        trace = Trace(printer.recall(node), "nothing can match")
+        trace = Trace(node, plan)
         self.traces.append(trace)
         if plan.selection is None:
             return 0
         candidates = self.host.store.candidates(plan.selection)
         trace.path = candidates.path
-        _told(plan, trace)
         if plan.exact and options == _NOTHING and not node.contradictions:
             trace.candidates = trace.matched = candidates.count(MOST_READ)
             return trace.matched
         return sum(1 for _ in self._options(self._fitting(candidates, plan, trace), node, options))
 
     def _fitting(self, candidates: Candidates, plan: RecallPlan, trace: Trace) -> Iterator[Row]:
+        """The candidates that fit, as rows; what was read and what fitted is counted also when nobody goes on."""
         keep = plan.keep()
+        text = plan.selection is not None and plan.selection.text is not None
+        extra = NOTHING if text else CERTAIN
         special = plan.needs_contested or plan.statement.type in (None, "recommendation")
-        for score, grain in candidates.scored():
-            self._read += 1
-            if self._read > MOST_READ:
-                raise self.env.fail(
-                    "CAL-E030",
-                    f"more than {MOST_READ:,} grains would be read",
-                    plan.statement.span,
-                    "Narrow it down.",
-                )
-            trace.candidates += 1
-            if not grain.live and grain.superseded_by is None:
-                continue  # hidden by an undo: no version of anything
-            row = row_of(grain, score)
-            if special:
-                row = self._told_more(row, grain, plan)
-            if keep is None or keep(row):
-                trace.matched += 1
-                yield row
+        most = MOST_READ - self._read
+        read = matched = 0
+        try:
+            for found in candidates.scored() if text else candidates.grains():
+                score, grain = found if isinstance(found, tuple) else (1.0, found)
+                read += 1
+                if read > most:
+                    raise self.env.fail(
+                        "CAL-E030", f"more than {MOST_READ:,} grains would be read", plan.statement.span
+                    )
+                if not grain.live and grain.superseded_by is None:
+                    continue  # hidden by an undo: no version of anything
+                row = Row(grain.address, grain.type, score, None, grain, extra)
+                if special:
+                    row = self._told_more(row, grain, plan)
+                if keep is None or keep(row):
+                    matched += 1
+                    yield row
+        finally:
+            self._read += read
+            trace.candidates += read
+            trace.matched += matched
 
     def _told_more(self, row: Row, grain: StoredGrain, plan: RecallPlan) -> Row:
         """What the bytes of a grain do not say: the status of a recommendation, whether a head is contested."""
@@ -146,20 +164,25 @@ class Reads:
         candidates: Candidates,
         plan: RecallPlan,
         options: Options,
-    ) -> tuple[int, bool]:
-        """How many rows there are before LIMIT, and whether that is only the least."""
+    ) -> tuple[int, Total]:
+        """How many rows there are before LIMIT, and how sure that is: what would cost too much is not counted out."""
         if more is None:
-            return len(rows), False
+            return len(rows), "exact"
         plain = options == Options(explanation=options.explanation) and not plan.statement.contradictions
-        if plan.exact and plain:
-            counted = candidates.count(COUNTED_EXACT)
-            return max(counted, len(rows) + 1), counted >= COUNTED_EXACT
+        if plain and (plan.exact or plan.covered):
+            counted = max(candidates.count(COUNTED), len(rows) + 1)
+            if counted >= COUNTED:
+                return counted, "minimum"
+            if plan.exact:
+                return counted, "exact"
+            if counted - len(rows) > COUNTED_ONE_BY_ONE:
+                return counted, "estimate"  # an index may hold some that differ in case only
         counted = len(rows) + 1
         for _ in rest:
             counted += 1
-            if counted - len(rows) > COUNTED_AHEAD:
-                return counted, True
-        return counted, False
+            if counted - len(rows) > COUNTED_ONE_BY_ONE:
+                return counted, "minimum"
+        return counted, "exact"
 
     # --- options ---
 
@@ -187,8 +210,6 @@ class Reads:
 
     def _shown(self, row: Row, plan: RecallPlan, options: Options) -> Row:
         extra = dict(row.extra)
-        if plan.selection is not None and plan.selection.text is None:
-            extra["is_deterministic"] = True
         asked = options.contested and row.grain is not None and "contested_by" not in extra
         if asked and row.grain is not None and (others := self._rivals(row.grain)):
             extra["contested_by"] = others
@@ -287,7 +308,7 @@ class Reads:
         plan = plan_recall(recall, self.env, self._reader, superseded=True)
         if plan.selection is None:
             return []
-        trace = Trace(printer.statement(node), "by subject and relation")
+        trace = Trace(node, plan, "by subject and relation")
         self.traces.append(trace)
         fitting = self._fitting(self.host.store.candidates(plan.selection), plan, trace)
         return [row.grain for row in fitting if row.grain is not None]
@@ -435,23 +456,25 @@ def _version(grain: StoredGrain) -> dict[str, Any]:
     }
 
 
-def _told(plan: RecallPlan, trace: Trace) -> None:
+def _told(plan: RecallPlan) -> tuple[list[str], list[str]]:
     """Which conditions the store was asked for, and which are decided row by row."""
     selection, bound = plan.selection, plan.bound
     if selection is None:
-        return
-    trace.pushed = [f"namespace IN ({', '.join(map(printer.quote, selection.namespaces))})"]
+        return [], []
+    pushed = [f"namespace IN ({', '.join(map(printer.quote, selection.namespaces))})"]
+    evaluated = []
     if selection.types:
-        trace.pushed.append(f"type IN ({', '.join(map(printer.quote, selection.types))})")
+        pushed.append(f"type IN ({', '.join(map(printer.quote, selection.types))})")
     if selection.text is not None:
-        trace.pushed.append(f"ABOUT {printer.quote(selection.text)}")
+        pushed.append(f"ABOUT {printer.quote(selection.text)}")
     for part in () if bound is None else bound.parts if isinstance(bound, All) else (bound,):
-        node, exact = lower(part)
+        found = lower(part)
         told = _text_of(part)
-        if node is not None:
-            trace.pushed.append(told)
-        if not exact:
-            trace.evaluated.append(told)
+        if found.filter is not None:
+            pushed.append(told)
+        if not found.exact:
+            evaluated.append(told)
+    return pushed, evaluated
 
 
 def _text_of(bound: Bound) -> str:

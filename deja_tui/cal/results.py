@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from deja_tui.cal.rows import Row
 
@@ -29,12 +29,16 @@ class Context:
     omitted: tuple[Row, ...] = ()
 
 
+Total = Literal["exact", "minimum", "estimate"]
+
+
 @dataclass(frozen=True, slots=True)
 class Grains:
     """Rows.
 
     Attributes:
-        total_available: matches before LIMIT and OFFSET; at least that many when ``minimum``.
+        total_available: matches before LIMIT and OFFSET.
+        total: whether that is exact, at least so many, or what an index estimates. COUNT is always exact.
         grouped_by: the field of GROUP BY.
         context: set by ASSEMBLE with one source.
     """
@@ -42,7 +46,7 @@ class Grains:
     kind = "grains"
     rows: tuple[Row, ...]
     total_available: int
-    minimum: bool = False
+    total: Total = "exact"
     grouped_by: str | None = None
     context: Context | None = None
     warnings: tuple[str, ...] = ()
@@ -53,8 +57,8 @@ class Grains:
             "grains": [row.as_json() for row in self.rows],
             "total_available": self.total_available,
         }
-        if self.minimum:
-            told["total_is_minimum"] = True
+        if self.total != "exact":
+            told["total_is"] = self.total
         if self.context is not None and self.context.total is not None:
             told["budget"] = {
                 "unit": self.context.unit,

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import merge
 from itertools import islice
 from math import log
@@ -36,7 +37,6 @@ from deja_tui.store.read import asked
 from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, stored
 from deja_tui.store.search import TailReader
 from deja_tui.store.sql import listed, rows, scalar
-from deja_tui.store.terms import find_space, find_term
 from deja_tui.text import fold, strip_terminal_codes
 
 Keyed = Literal["subject", "relation", "object", "tool_name", "session_id", "hash"]
@@ -116,82 +116,78 @@ class Candidates:
 
     Attributes:
         path: how they are found, for EXPLAIN.
-        bounded: a word of the text is too common to nominate (FILTER-5).
+        bounded: a word of the text is too common to be looked up everywhere (FILTER-5); known once it was read.
     """
 
     def __init__(self, db: apsw.Connection, selection: Selection, read_tail: TailReader) -> None:
         self._db = db
         self._asked = selection
         self._read_tail = read_tail
-        self._spaces = _spaces(db, selection.namespaces)
-        self._types = _types(selection.types)
-        self._where = "1" if selection.where is None else _sql(db, selection.where)
-        self._ways = _ways(db, selection)
+        self._values: dict[str, Any] = {}
+        spaces = _terms("session_id", selection.namespaces, self._values, 0)  # filed under their own text
+        where = None if selection.where is None else _shape(selection.where, self._values)
+        known = all(name in TYPES for name in selection.types)
+        self._possible = spaces != _NEVER and where != _NEVER and known
+        count = spaces[2] if spaces != _NEVER else 0
+        self._sql = _compiled(
+            count, selection.types if known else (), selection.superseded, selection.order, where
+        )
         self.bounded = False
-        self.path = self._path()
 
-    def _path(self) -> str:
-        if not self._possible():
+    @property
+    def path(self) -> str:
+        if not self._possible:
             return "nothing can match"
         if self._asked.text is not None:
             return "text index"
-        if self._ways:
-            return self._ways[0].name
+        if self._sql.ways:
+            return self._sql.ways[0].name
         return "by type, newest first" if self._asked.order == "created" else "by arrival, newest first"
-
-    def _possible(self) -> bool:
-        return bool(self._spaces) and self._where != "0" and self._types != "g.type IN ()"
-
-    def _conditions(self) -> str:
-        live = "" if self._asked.superseded else "g.dead = 0 AND "
-        return f"{live}g.ns IN ({self._spaces}) AND {self._types} AND {self._where}"
 
     # --- taking ---
 
     def scored(self) -> Iterator[tuple[float, StoredGrain]]:
-        """Score and grain, in the order that was asked for; the score is 1.0 without a text."""
-        if not self._possible():
+        """Score and grain, best first; the score is 1.0 without a text."""
+        text = self._asked.text
+        if text is None or not self._possible:
+            return ((1.0, grain) for grain in self.grains())
+        ranked = self._ranked(text)
+        best = sorted(ranked, key=lambda gid: (-ranked[gid], -gid))
+        return ((ranked[grain.seq], grain) for grain in self._load(iter(best)))
+
+    def grains(self) -> Iterator[StoredGrain]:
+        """The grains of a selection without text, in the order that was asked for."""
+        if not self._possible:
             return iter(())
-        if self._asked.text is not None:
-            ranked = self._ranked(self._asked.text)
-            best = sorted(ranked, key=lambda gid: (-ranked[gid], -gid))
-            return ((ranked[grain.seq], grain) for grain in self._load(iter(best)))
-        return ((1.0, grain) for grain in self._structural())
+        if self._sql.ways:
+            return self._by_ways()
+        return self._by_created() if self._asked.order == "created" else self._by_arrival()
 
-    def _structural(self) -> Iterator[StoredGrain]:
-        if self._ways:
-            place = 1 if self._asked.order == "created" else 0
-            return self._load(
-                gid for gid, _ in sorted(self._reached(), key=lambda row: (row[place], row[0]), reverse=True)
-            )
-        if self._asked.order == "created":
-            return self._by_created()
-        return self._by_arrival()
+    def _by_ways(self) -> Iterator[StoredGrain]:
+        """The first page in one statement; the positions of all others only when somebody goes on."""
+        first = list(self._rows(self._sql.first))
+        yield from map(stored, first)
+        if len(first) == _FIRST_PAGE:
+            yield from self._load(iter([row[0] for row in self._rows(self._sql.rest)]))
 
-    def _reached(self) -> set[tuple[int, int]]:
-        """Position and time of everything the indexes of the selection reach."""
-        conditions = self._conditions()
-        return {
-            (row[0], row[1])
-            for way in self._ways
-            for row in rows(self._db, f"{way.select} WHERE {way.on} AND {conditions}")
-        }
+    def _rows(self, sql: str, **more: Any) -> Iterator[tuple[Any, ...]]:
+        return rows(self._db, sql, {**self._values, **more} if more else self._values)
 
     def _load(self, ids: Iterator[int]) -> Iterator[StoredGrain]:
         columns = COLUMNS if self._asked.superseded else LIVE_COLUMNS
         sql = f"SELECT {columns} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
         size = _FIRST_PAGE
         while page := list(islice(ids, size)):
-            yield from [stored(row) for row in rows(self._db, sql, (listed(page),))]
+            yield from map(stored, list(rows(self._db, sql, (listed(page),))))
             size = _PAGE
 
     def _by_created(self) -> Iterator[StoredGrain]:
         kinds = [TYPES[name] for name in self._asked.types] or list(TYPES.values())
         sql = (
-            f"SELECT g.at, g.id FROM grain g INDEXED BY g_type WHERE g.type = ? AND {self._conditions()}"
+            f"SELECT g.at, g.id FROM grain g INDEXED BY g_type WHERE g.type = :kind AND {self._sql.conditions}"
             " ORDER BY g.at DESC, g.id DESC"
         )
-        each = [rows(self._db, sql, (kind,)) for kind in kinds]
+        each = [self._rows(sql, kind=kind) for kind in kinds]
         ordered = each[0] if len(each) == 1 else merge(*each, reverse=True)
         return self._load(row[1] for row in ordered)
 
@@ -199,14 +195,14 @@ class Candidates:
         """The newest rows of the table first; when those hold few, the rest by the index of types."""
         last = int(scalar(self._db, "SELECT max(id) FROM grain") or 0)
         border = max(0, last - _WALKED)
-        near = f"SELECT g.id FROM grain g NOT INDEXED WHERE g.id > {border} AND {self._conditions()} ORDER BY g.id DESC"
-        yield from self._load(row[0] for row in rows(self._db, near))
+        near = f"SELECT g.id FROM grain g NOT INDEXED WHERE g.id > :border AND {self._sql.conditions} ORDER BY g.id DESC"
+        yield from self._load(row[0] for row in self._rows(near, border=border))
         if border:
             far = (
-                f"SELECT g.id FROM grain g {self._far_index(last)} WHERE g.id <= {border}"
-                f" AND {self._conditions()} ORDER BY g.id DESC"
+                f"SELECT g.id FROM grain g {self._far_index(last)} WHERE g.id <= :border"
+                f" AND {self._sql.conditions} ORDER BY g.id DESC"
             )
-            yield from self._load(row[0] for row in rows(self._db, far))
+            yield from self._load(row[0] for row in self._rows(far, border=border))
 
     def _far_index(self, last: int) -> str:
         """Types that fill a good part of the table are walked in place, rare ones looked up and sorted."""
@@ -218,14 +214,13 @@ class Candidates:
 
     def count(self, most: int) -> int:
         """How many there are, at most ``most``; nothing is decoded."""
-        if not self._possible() or most <= 0:
+        if not self._possible or most <= 0:
             return 0
         if self._asked.text is not None:
             return min(most, len(self._ranked(self._asked.text)))
-        if self._ways:
-            return min(most, len(self._reached()))
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM grain g WHERE {self._conditions()} LIMIT {most})"
-        return int(scalar(self._db, sql))
+        reached = self._sql.reached or f"SELECT g.id FROM grain g WHERE {self._sql.conditions}"
+        (counted,) = self._rows(f"SELECT count(*) FROM (SELECT 1 FROM ({reached}) LIMIT :most)", most=most)
+        return int(counted[0])
 
     # --- text ---
 
@@ -263,9 +258,9 @@ class Candidates:
 
     def _few(self) -> list[int] | None:
         """The positions an index reaches, when they are few enough to be read instead of the text index."""
-        if not self._ways:
+        if not self._sql.ways:
             return None
-        reached = [gid for gid, _ in self._reached()]
+        reached = [row[0] for row in self._rows(f"SELECT id FROM ({self._sql.reached}) LIMIT {_FEW + 1}")]
         return reached if len(reached) <= _FEW else None
 
     def _words(self, ids: list[int], cut: search.Tokenizer) -> dict[int, list[str]]:
@@ -274,21 +269,20 @@ class Candidates:
         return {gid: cut(search.words_of(kind, body)) for gid, kind, body in found}
 
     def _passing_tail(self, tail: dict[int, list[str]]) -> dict[int, list[str]]:
-        sql = (
-            f"SELECT g.id FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value WHERE {self._conditions()}"
-        )
-        return {row[0]: tail[row[0]] for row in rows(self._db, sql, (listed(tail),))}
+        sql = f"SELECT g.id FROM json_each(:ids) j CROSS JOIN grain g ON g.id = j.value WHERE {self._sql.conditions}"
+        return {row[0]: tail[row[0]] for row in self._rows(sql, ids=listed(tail))}
 
     def _holders(self, match: str, count: int) -> Iterator[tuple[int, int]]:
         """Position and number of words of the indexed grains that hold a piece of text and pass the conditions."""
         if count > HOLDERS:
             self.bounded = True
         sql = (
-            "SELECT f.id, d.sz FROM (SELECT rowid AS id FROM text WHERE text MATCH ? ORDER BY rowid DESC LIMIT ?) f"
+            "SELECT f.id, d.sz FROM (SELECT rowid AS id FROM text WHERE text MATCH :match"
+            " ORDER BY rowid DESC LIMIT :most) f"
             " CROSS JOIN grain g ON g.id = f.id CROSS JOIN text_docsize d ON d.id = f.id"
-            f" WHERE {self._conditions()}"
+            f" WHERE {self._sql.conditions}"
         )
-        for gid, size in rows(self._db, sql, (match, HOLDERS)):
+        for gid, size in self._rows(sql, match=match, most=HOLDERS):
             yield gid, _varints(size)[0]
 
 
@@ -325,142 +319,229 @@ def _shortness(words: int, mean: float) -> float:
     return (_K1 + 1) / (1 + _K1 * (1 - _B + _B * words / mean))
 
 
-# --- SQL --------------------------------------------------------------------------------------------
-# Only integers and hex digits enter the text of a statement; texts are looked up first.
+# --- shapes -----------------------------------------------------------------------------------------
+# A selection is taken apart into its shape, of which the text of its statements is made once and kept, and the values
+# they are bound with. Texts are looked up inside the statements; one that no grain uses is NULL there and equals nothing.
+
+Shape = tuple[Any, ...]
+_NEVER: Final[Shape] = ("never",)
 
 
-def _spaces(db: apsw.Connection, names: tuple[str, ...]) -> str:
-    found = {space for name in names if (space := find_space(db, asked(name))) is not None}
-    return ", ".join(map(str, sorted(found)))
-
-
-def _types(names: tuple[str, ...]) -> str:
-    if not names:
-        return "1"
-    return f"g.type IN ({', '.join(str(TYPES[name]) for name in names if name in TYPES)})"
-
-
-def _sql(db: apsw.Connection, node: Filter) -> str:
-    """A condition on the columns of ``g`` that every grain fitting ``node`` passes (FILTER-1)."""
+def _shape(node: Filter, values: dict[str, Any]) -> Shape:
+    """The shape of a filter; its values go into ``values`` under names that the shape tells."""
+    place = len(values)
     match node:
         case AllOf(parts=parts):
-            told = [sql for part in parts if (sql := _sql(db, part)) != "1"]
-            return "0" if "0" in told else " AND ".join(told) or "1"
+            told = tuple([_shape(part, values) for part in parts])
+            return _NEVER if _NEVER in told else ("all", told)
         case AnyOf(parts=parts):
-            told = [sql for part in parts if (sql := _sql(db, part)) != "0"]
-            return "1" if "1" in told else f"({' OR '.join(told)})" if told else "0"
-        case Within(field="created_at", low=low, high=high):
-            return _range("g.at", low, high)
-        case Within(low=low, high=high):
-            return f"(g.vt IS NOT NULL AND {_range('g.vt', low, high)})"
+            some = tuple([shape for part in parts if (shape := _shape(part, values)) != _NEVER])
+            return ("any", some) if some else _NEVER
         case Failed():
-            return "(g.sig IS NOT NULL OR g.tool IS NULL)"
-        case OneOf(field=name, values=values):
-            return _one_of(db, name, values)
+            return ("failed",)
+        case Within(field=name, low=low, high=high):
+            if (low is not None and low > _HIGH) or (high is not None and high < _LOW):
+                return _NEVER
+            values[f"l{place}"] = _LOW if low is None else max(low, _LOW)
+            values[f"u{place}"] = _HIGH if high is None else min(high, _HIGH)
+            return ("within", name, place)
+        case OneOf(field="hash", values=given):
+            found = [bytes.fromhex(value) for value in given if is_address(value)]
+            values.update((f"x{place}_{j}", digest) for j, digest in enumerate(found))
+            return ("hash", place, len(found)) if found else _NEVER
+        case OneOf(field="object", values=given):
+            values.update((f"k{place}_{j}", key_of(fold(asked(value)))) for j, value in enumerate(given))
+            return ("object", place, len(given)) if given else _NEVER
+        case OneOf(field=name, values=given):
+            return _terms(name, given, values, place)
 
 
-def _range(column: str, low: int | None, high: int | None) -> str:
-    if (low is not None and low > _HIGH) or (high is not None and high < _LOW):
-        return "0"
-    ends = []
-    if low is not None:
-        ends.append(f"{column} >= {max(low, _LOW)}")
-    if high is not None:
-        ends.append(f"{column} <= {min(high, _HIGH)}")
-    return " AND ".join(ends) or "1"
-
-
-def _one_of(db: apsw.Connection, name: Keyed, values: tuple[str, ...]) -> str:
-    if name == "hash":
-        found = [f"x'{value}'" for value in values if is_address(value)]
-        return f"g.hash IN ({', '.join(found)})" if found else "0"
-    if name == "object":
-        keys = ", ".join(str(key_of(fold(asked(value)))) for value in values)
-        return f"(g.k IN ({keys}) OR g.type <> {_FACT})"
-    ids = _ids(db, name, values)
-    match name:
-        case "subject":
-            return f"(g.s IN ({ids}) OR g.type IN ({_WITHOUT}))" if ids else f"g.type IN ({_WITHOUT})"
-        case "session_id":
-            return f"g.thread IN ({ids})" if ids else "0"
-        case "relation":
-            return f"(g.r IN ({ids}) OR g.type <> {_FACT})" if ids else f"g.type <> {_FACT}"
-        case "tool_name":
-            return f"(g.tool IN ({ids}) OR g.tool IS NULL)" if ids else "g.tool IS NULL"
-
-
-def _ids(db: apsw.Connection, name: Keyed, values: tuple[str, ...]) -> str:
-    """The ids of the terms under which these values are filed; "" when there is none."""
-    found = {term for value in values if (term := find_term(db, _filed(name, asked(value)))) is not None}
-    return ", ".join(map(str, sorted(found)))
+def _terms(name: Keyed, given: tuple[str, ...], values: dict[str, Any], place: int) -> Shape:
+    count = 0
+    for value in given:
+        text = _filed(name, asked(value))
+        values[f"h{place}_{count}"], values[f"t{place}_{count}"] = key_of(text), text
+        count += 1
+    return (name, place, count) if count else _NEVER
 
 
 def _filed(name: Keyed, value: str) -> str:
+    """The term under which a value is filed."""
     if name == "tool_name":
         return strip_terminal_codes(value).strip()
     return value if name == "session_id" else fold(value)
 
 
-# --- ways in ----------------------------------------------------------------------------------------
+def _ids(table: str, column: str, place: str, count: int) -> str:
+    looked_up = (
+        f"(SELECT id FROM {table} WHERE h = :h{place}_{j} AND {column} = :t{place}_{j})" for j in range(count)
+    )
+    return ", ".join(looked_up)
+
+
+# --- SQL --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One index that reaches every candidate, alone or together with the other ways of the selection."""
+    """One index that reaches candidates, alone or together with the other ways; ``where`` is all that must hold."""
 
     name: str
     index: str
-    on: str
+    where: str
 
-    @property
-    def select(self) -> str:
-        return f"SELECT g.id, g.at FROM grain g INDEXED BY {self.index}"
+    def select(self, at: str) -> str:
+        return f"SELECT g.id AS id, {at} AS at FROM grain g INDEXED BY {self.index} WHERE {self.where}"
 
 
-def _ways(db: apsw.Connection, selection: Selection) -> tuple[_Way, ...]:
-    """The best index for what must hold of every candidate; none: the table itself is walked."""
-    where = selection.where
-    must = where.parts if isinstance(where, AllOf) else () if where is None else (where,)
-    keyed = {part.field: part.values for part in must if isinstance(part, OneOf)}
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """The statements of one shape of selection.
+
+    Attributes:
+        conditions: what must hold of every candidate.
+        ways: how an index reaches them; none: the table itself is walked.
+        reached: position and time of everything the ways reach, each once.
+        first, rest: the first page as rows, and the positions behind it.
+    """
+
+    conditions: str
+    ways: tuple[_Way, ...]
+    reached: str
+    first: str
+    rest: str
+
+
+@lru_cache(maxsize=256)
+def _compiled(
+    spaces: int, types: tuple[str, ...], superseded: bool, order: Order, where: Shape | None
+) -> _Compiled:
+    space = f"g.ns IN ({_ids('space', 'name', '0', spaces)})"
+    kinds = _types(types)
+    live = "1" if superseded else "g.dead = 0"
+    conditions = _joined(live, space, kinds, "1" if where is None else _sql(where))
+    ways = () if where is None else _ways(where, types, superseded, order, space)
+    at = "g.at" if order == "created" else "0"
+    reached = " UNION ".join(way.select(at) for way in ways)
+    by = "at DESC, id DESC" if order == "created" else "id DESC"
+    columns = COLUMNS if superseded else LIVE_COLUMNS
+    page = f"SELECT id, at FROM ({reached}) ORDER BY {by} LIMIT {_FIRST_PAGE}"
+    return _Compiled(
+        conditions,
+        ways,
+        reached,
+        f"SELECT {columns} FROM ({page}) j CROSS JOIN grain g ON g.id = j.id",
+        f"SELECT id FROM ({reached}) ORDER BY {by} LIMIT -1 OFFSET {_FIRST_PAGE}",
+    )
+
+
+def _joined(*conditions: str) -> str:
+    """Conditions that must all hold; those that always do are left out."""
+    return " AND ".join(told for told in conditions if told != "1") or "1"
+
+
+def _types(names: tuple[str, ...]) -> str:
+    return f"g.type IN ({', '.join(str(TYPES[name]) for name in names)})" if names else "1"
+
+
+def _sql(shape: Shape) -> str:
+    """A condition on the columns of ``g`` that every grain fitting the filter passes (FILTER-1)."""
+    match shape:
+        case ("all", parts):
+            return _joined(*map(_sql, parts))
+        case ("any", parts):
+            return f"({' OR '.join(map(_sql, parts))})"
+        case ("never",):
+            return "0"
+        case ("failed",):
+            return "(g.sig IS NOT NULL OR g.tool IS NULL)"
+        case ("within", "created_at", place):
+            return f"g.at BETWEEN :l{place} AND :u{place}"
+        case ("within", _, place):
+            return f"g.vt BETWEEN :l{place} AND :u{place}"
+        case ("hash", place, count):
+            return f"g.hash IN ({', '.join(f':x{place}_{j}' for j in range(count))})"
+        case ("object", place, count):
+            return f"(g.k IN ({', '.join(f':k{place}_{j}' for j in range(count))}) OR g.type <> {_FACT})"
+        case (name, place, count):
+            return _KEYED[name].format(_ids("term", "s", str(place), count))
+    return "1"
+
+
+_KEYED: Final = {
+    "subject": f"(g.s IN ({{}}) OR g.type IN ({_WITHOUT}))",
+    "session_id": "g.thread IN ({})",
+    "relation": f"(g.r IN ({{}}) OR g.type <> {_FACT})",
+    "tool_name": "(g.tool IN ({}) OR g.tool IS NULL)",
+}
+
+
+# --- ways in ----------------------------------------------------------------------------------------
+
+
+def _ways(
+    where: Shape, types: tuple[str, ...], superseded: bool, order: Order, space: str
+) -> tuple[_Way, ...]:
+    """The best index for what must hold of every candidate."""
+    must: tuple[Shape, ...] = where[1] if where[0] == "all" else (where,)
+    keyed = {part[0]: part for part in must}
+    kinds = _types(types)
+    live = "1" if superseded else "g.dead = 0"
     if "hash" in keyed:
-        return (_Way("by address", "g_hash", _one_of(db, "hash", keyed["hash"])),)
+        return (_Way("by address", "g_hash", _joined(_rest(must), live, space, kinds)),)
     if "subject" in keyed:
-        return _by_subject(db, _ids(db, "subject", keyed["subject"]) or "NULL", keyed, selection)
+        return _by_subject(must, keyed, types, superseded, order, space)
     if "session_id" in keyed:
-        ids = _ids(db, "session_id", keyed["session_id"])
-        return (_Way("by session", "g_thread", f"g.thread IN ({ids})"),) if ids else ()
-    if "tool_name" in keyed and selection.types == ("tool",) and not selection.superseded:
-        return _by_tool(_ids(db, "tool_name", keyed["tool_name"]))
-    if selection.types and len(selection.types) == 1:
-        spans = [part for part in must if isinstance(part, Within) and part.field == "created_at"]
-        closed = [span for span in spans if span.low is not None]
-        if closed:
-            on = f"g.type = {TYPES[selection.types[0]]} AND {_range('g.at', closed[0].low, closed[0].high)}"
-            return (_Way("by type and time", "g_type", on),)
+        on = _joined("g.thread IS NOT NULL", live, space, kinds, _rest(must))
+        return (_Way("by session", "g_thread", on),)
+    if "tool_name" in keyed and types == ("tool",) and not superseded:
+        return _by_tool(must, keyed["tool_name"], space)
+    if len(types) == 1 and any(part[:2] == ("within", "created_at") for part in must):
+        return (_Way("by type and time", "g_type", _joined(kinds, live, space, _rest(must))),)
     return ()
 
 
+def _rest(must: tuple[Shape, ...], *done: Shape) -> str:
+    """What must hold beside the parts that an index answers already."""
+    return _joined(*(_sql(part) for part in must if part not in done))
+
+
+def _among(shape: Shape) -> str:
+    return _ids("term", "s", str(shape[1]), shape[2])
+
+
 def _by_subject(
-    db: apsw.Connection, ids: str, keyed: dict[Any, tuple[str, ...]], selection: Selection
+    must: tuple[Shape, ...],
+    keyed: dict[str, Shape],
+    types: tuple[str, ...],
+    superseded: bool,
+    order: Order,
+    space: str,
 ) -> tuple[_Way, ...]:
-    spaces = _spaces(db, selection.namespaces)
-    on = f"g.ns IN ({spaces}) AND g.s IN ({ids}) AND g.s IS NOT NULL AND g.dead = 0"
-    live = _Way("by subject", "g_subj", on)
-    if "relation" in keyed and selection.types == ("fact",):
-        relations = _ids(db, "relation", keyed["relation"]) or "NULL"
-        on = f"g.ns IN ({spaces}) AND g.s IN ({ids}) AND g.r IN ({relations}) AND g.r IS NOT NULL AND g.dead = 0"
-        live = _Way("by subject and relation", "g_fact", on)
+    subject, relation = keyed["subject"], keyed.get("relation")
+    on, kinds, rest = f"g.s IN ({_among(subject)})", _types(types), _rest(must, subject)
+    live = _Way("by subject", "g_subj", _joined(space, on, "g.s IS NOT NULL", "g.dead = 0", kinds, rest))
+    if types == ("fact",) and relation is not None:
+        # only facts have a relation key, so their type needs no look at the row
+        by = f"g.r IN ({_among(relation)})"
+        beside = _rest(must, subject, relation)
+        on_both = _joined(space, on, by, "g.r IS NOT NULL", "g.dead = 0", beside)
+        live = _Way("by subject and relation", "g_fact", on_both)
+    elif types == ("fact",) and order == "arrival":
+        live = _Way("by subject", "g_fact", _joined(space, on, "g.r IS NOT NULL", "g.dead = 0", rest))
     found = [live]
-    if selection.superseded:
-        found.append(_Way("by subject", "g_dead", f"g.s IN ({ids}) AND g.dead = 1"))
-    if not selection.types or not _WITH_SUBJECT.issuperset(selection.types):
-        found.append(_Way("by subject", "g_type", f"g.type IN ({_WITHOUT})"))
+    if superseded:
+        found.append(_Way("by subject", "g_dead", _joined(on, "g.dead = 1", space, kinds, rest)))
+    if not types or not _WITH_SUBJECT.issuperset(types):
+        alive = "1" if superseded else "g.dead = 0"
+        unkeyed = _joined(f"g.type IN ({_WITHOUT})", alive, space, kinds, rest)
+        found.append(_Way("by subject", "g_type", unkeyed))
     return tuple(found)
 
 
-def _by_tool(ids: str) -> tuple[_Way, ...]:
+def _by_tool(must: tuple[Shape, ...], part: Shape, space: str) -> tuple[_Way, ...]:
     """Calls with that name whose outcome is known, and the tool calls that are filed under no name."""
-    unnamed = _Way("by tool", "g_type", f"g.type = {_TOOL} AND g.tool IS NULL")
-    if not ids:
-        return (unnamed,)
-    return _Way("by tool", "g_tool", f"g.tool IN ({ids}) AND g.tool IS NOT NULL AND g.dead = 0"), unnamed
+    rest = _rest(must, part)
+    on = _joined(f"g.tool IN ({_among(part)})", "g.tool IS NOT NULL", "g.dead = 0", space, rest)
+    unnamed = _joined(f"g.type = {_TOOL}", "g.tool IS NULL", "g.dead = 0", space, rest)
+    return _Way("by tool", "g_tool", on), _Way("by tool", "g_type", unnamed)

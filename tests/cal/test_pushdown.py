@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from deja_tui.cal import Host, Session, ast, parse, printer
 from deja_tui.cal.conditions import Binder, Bound, Env, matcher
 from deja_tui.cal.lower import lower
 from deja_tui.cal.rows import Row, row_of
-from deja_tui.store.filters import Selection
+from deja_tui.store.filters import AllOf, AnyOf, Failed, OneOf, Selection, Within
 from deja_tui.store.memory import Store
 from tests.cal import trees
 
@@ -58,7 +59,7 @@ def agrees(store: Store, type_: str, condition: ast.Condition, *, superseded: bo
     right = [row.hash for row in rows if keep(row)]
     got = Session(Host(store, "shared", lambda: NOW)).run(text + (" WITH superseded" if superseded else ""))
     assert [row.hash for row in got.rows] == right, text  # type: ignore[union-attr]
-    where, exact = lower(bound)
+    where, exact, _ = lower(bound)
     candidates = store.candidates(Selection(("shared",), (type_,), where))
     nominated = [grain.address for _, grain in candidates.scored()]
     if not superseded:
@@ -137,3 +138,29 @@ def test_the_two_orders_hold_on_every_path(tmp_path: Path, order: str) -> None:
         ):
             rows = session.run(f"RECALL facts {where} {tail}").rows  # type: ignore[union-attr]
             assert [row.fields["object"] for row in rows] == right, where
+
+
+LEAVES = [
+    *(OneOf(field, ("a",)) for field in ("subject", "relation", "object", "tool_name", "session_id")),
+    OneOf("subject", ("a", "b")),
+    OneOf("hash", ("a" * 64,)),
+    OneOf("hash", ("short",)),
+    Within("created_at", 1, None),
+    Within("created_at", None, 5),
+    Within("valid_to", 2**70, None),
+    Failed(),
+    AnyOf(()),
+    AnyOf((OneOf("subject", ("x",)), Within("created_at", 0, 2), AnyOf(()))),
+    AllOf(()),
+]
+
+
+@pytest.mark.parametrize("types", [(), ("fact",), ("tool",), ("event", "tool"), ("state",)])
+def test_every_way_in_is_one_that_sqlite_can_go(types: tuple[str, ...], store: Store) -> None:
+    """An index that is named must fit its statement, whatever two filters meet, in both orders, with old versions too."""
+    for superseded, order in product((False, True), ("arrival", "created")):
+        for where in (*LEAVES, *(AllOf(pair) for pair in permutations(LEAVES, 2))):
+            candidates = store.candidates(Selection(("shared", "nowhere"), types, where, superseded, order))
+            found = [grain.seq for _, grain in candidates.scored()]
+            assert len(set(found)) == len(found) == candidates.count(1_000)
+            assert candidates.path

@@ -66,14 +66,21 @@ def test_order_by_sees_every_match_not_the_newest_fifty(hundred: Memory, told: T
     assert objects(told("RECALL facts LIMIT 3 ORDER BY object")) == ["117", "118", "119"]
 
 
-def test_the_total_is_said_to_be_a_minimum_where_counting_would_cost_too_much(
+def test_what_was_not_counted_is_not_claimed(
     hundred: Memory, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was not counted is not claimed."""
-    monkeypatch.setattr("deja_tui.cal.reads.COUNTED_AHEAD", 10)
+    """Exact where it is cheap, else said to be the least, or an estimate of the index; COUNT is always exact."""
+    assert "total_is" not in told("RECALL facts LIMIT 5")
+    assert told('RECALL facts WHERE subject = "s1" LIMIT 5')["total_available"] == 40
+    monkeypatch.setattr("deja_tui.cal.reads.COUNTED_ONE_BY_ONE", 10)
     result = told('RECALL facts WHERE object != "x" LIMIT 5')
-    assert result["total_is_minimum"] is True
-    assert 5 < result["total_available"] < 120
+    assert (result["total_is"], result["total_available"]) == ("minimum", 16)
+    result = told('RECALL facts WHERE subject = "s1" LIMIT 5')
+    assert (result["total_is"], result["total_available"]) == ("estimate", 40)
+    monkeypatch.setattr("deja_tui.cal.reads.COUNTED", 30)
+    result = told("RECALL facts LIMIT 5")
+    assert (result["total_is"], result["total_available"]) == ("minimum", 30)
+    assert told('RECALL facts WHERE object != "x" COUNT')["count"] == 120
 
 
 def test_recent_is_by_created_at_with_ties_newest_stored_first(hundred: Memory, told: Told) -> None:
