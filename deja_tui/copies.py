@@ -75,7 +75,9 @@ class Copies:
     def _tips(self, tips: str | Sequence[str]) -> list[StoredGrain]:
         """The grains to merge, greatest first; one address stands for the fork it is part of."""
         if not isinstance(tips, str):
-            found = [self._there(tip) for tip in dict.fromkeys(tips)]
+            found = list({grain.address: grain for grain in map(self._there, tips)}.values())
+            if len(found) < 2:
+                raise ValidationError("VAL-E001", "a merge needs two or more live grains")
             return sorted(found, key=lambda grain: (grain.created_at, grain.hlc, grain.address), reverse=True)
         one = self._there(tips)
         for fork in self._store.forks([one.namespace]):

@@ -28,7 +28,6 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, is_reserved
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
-from deja_tui.store.keys import superseded_of
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.store.write import Act
@@ -349,10 +348,8 @@ class Eraser:
         return [
             {"do": "supersede", "grain": old.address, "by": grain.address}
             for grain in grains
-            for address in superseded_of(grain.type, grain.fields)
-            if address not in gone
-            and (old := self._read(address)) is not None
-            and old.superseded_by == grain.address
+            for address in self._store.replaced(grain.address)
+            if address not in gone and (old := self._read(address)) is not None
         ]
 
     def _quoting(self, gone: Collection[str], identity: str | None) -> frozenset[str]:

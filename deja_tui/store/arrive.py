@@ -309,9 +309,12 @@ class Arrivals(Act):
         )  # two copies retired it in favour of two grains
         if (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead):
             self._mark(do, target.gid, other if do == "retire" else None, target.gid, row.hlc)
-        elif do == "supersede" and not target.dead and is_address(by) and self._tomb(str(by)) is not None:
-            # the grain that took its place was erased before it could come here
-            self._mark("supersede", target.gid, other, other or target.gid, row.hlc)
+        elif do == "supersede" and is_address(by) and self._tomb(str(by)) is not None:
+            # the grain that took its place was erased, perhaps before it could come here
+            lead = "UPDATE tombstone SET prev = ? WHERE gid = ? AND prev IS NULL"
+            self._db.execute(lead, (target.gid, other))
+            if not target.dead:
+                self._mark("supersede", target.gid, other, other or target.gid, row.hlc)
         elif do == "reopen" and target.dead and last_by == other:
             self._mark("reopen", target.gid, None, target.gid, row.hlc)
             if chains.close_again(self._tx, target.gid, target.digest, target.namespace):

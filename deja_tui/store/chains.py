@@ -24,7 +24,7 @@ import apsw
 
 from deja_tui.store import oplog, read
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.keys import is_reserved, link_key, parents_of, superseded_of
+from deja_tui.store.keys import is_address, is_reserved, link_key, parents_of, superseded_of
 from deja_tui.store.rows import COLUMNS, TYPE_NAMES, stored, unfold
 from deja_tui.store.sql import listed, rows, scalar
 
@@ -139,6 +139,24 @@ def _replaced(db: apsw.Connection, body: bytes) -> Iterator[int]:
         found = scalar(db, _POSITION, {"h": bytes.fromhex(address)})
         if found is not None:
             yield found
+
+
+def replaced(db: apsw.Connection, address: str) -> list[str]:
+    """Addresses of what the grain at ``address`` took the place of, closing it or not; [] when it only was derived."""
+    if is_address(address):
+        for gid, body in rows(db, "SELECT id, body FROM grain WHERE hash = ?", (bytes.fromhex(address),)):
+            return superseded_of(*_unfolded(body)) if _is_superseding(db, gid) else []
+    return []
+
+
+def first_replaced(db: apsw.Connection, gid: int, body: bytes) -> int | None:
+    """Position of the first grain that the superseding one at ``gid`` took the place of, if that was ever here."""
+    return next(_replaced(db, body), None) if _is_superseding(db, gid) else None
+
+
+def _is_superseding(db: apsw.Connection, gid: int) -> bool:
+    sql = f"SELECT 1 FROM op WHERE kind = {oplog.SUPERSEDE} AND gid = ? LIMIT 1"
+    return scalar(db, sql, (gid,)) is not None
 
 
 def _unfolded(body: bytes) -> tuple[str, dict[str, Any]]:

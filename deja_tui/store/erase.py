@@ -15,7 +15,7 @@ from typing import Final
 
 import apsw
 
-from deja_tui.store import ledger, search
+from deja_tui.store import chains, ledger, search
 from deja_tui.store.keys import key_of, link_key, parents_of, source_digest, source_of
 from deja_tui.store.rows import unfold
 from deja_tui.store.sql import rows, scalar
@@ -57,6 +57,8 @@ def erase(db: apsw.Connection, gid: int, hlc: int, indexed: int) -> set[str] | N
     )
     sound = hashlib.sha256(body).digest() == digest
     words, source = _erase_keys(db, gid, indexed) if sound else _erase_blindly(db, gid)
+    if prev is None and sound:
+        prev = chains.first_replaced(db, gid, body)  # it closed nothing, but its chain leads on there
     db.execute("DELETE FROM grain WHERE id = ?", (gid,))
     db.execute(
         "INSERT INTO tombstone(gid, hash, hlc, prev, source) VALUES(?, ?, ?, ?, ?)",

@@ -360,6 +360,11 @@ class Store:
             return chains.history(self._db(), address, limit)
 
     @coded
+    def replaced(self, address: str) -> list[str]:
+        """Addresses of what a grain took the place of; [] when it superseded nothing, or is not here."""
+        return chains.replaced(self._db(), address)
+
+    @coded
     def provenance(
         self, address: str, depth: int = chains.PROVENANCE_DEPTH, limit: int = chains.PROVENANCE_LIMIT
     ) -> Provenance | None:
