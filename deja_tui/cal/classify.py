@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -92,8 +93,13 @@ class Verdict:
     governs: bool
 
 
+_READS: Final = Verdict(Class.READ, frozenset(("read",)), governs=False)
+
+
 def judge(program: ast.Program) -> Verdict:
     """Class and rights of a parsed text."""
+    if _CLASSES.get(type(program.query.statement)) is Class.READ:
+        return _READS
     statements = list(_statements(program.query.statement))
     rights = {_right(statement) for statement in statements}
     return Verdict(
@@ -141,11 +147,11 @@ class Access:
     allow_destructive: bool = False
 
 
-def admit(program: ast.Program, access: Access, may: frozenset[str]) -> Verdict:
+def admit(program: ast.Program, access: Access, may: Callable[[str], bool]) -> Verdict:
     """Refuse what the surface or the caller's rights do not let through, before anything runs.
 
     Args:
-        may: the rights the caller holds.
+        may: whether the caller holds a right.
 
     Raises:
         CalError: CAL-E044 switched off here; CAL-E114 a right is missing; LOP-E022 one that decisions need.
@@ -164,7 +170,7 @@ def admit(program: ast.Program, access: Access, may: frozenset[str]) -> Verdict:
             span,
             "There is no undo. deja cal --allow-destructive, or allow_destructive=True.",
         )
-    missing = sorted(verdict.rights - may)
+    missing = sorted(right for right in verdict.rights if not may(right))
     if missing:
         code = "LOP-E022" if missing[0] in ("review", "apply") else "CAL-E114"
         raise fault(code, f"this needs the right {missing[0]}", program.text, span)

@@ -51,8 +51,11 @@ class Executor:
         self.env = env
         self.access = access
         self.reads = Reads(host, env)
-        self.writes = Writes(host, env)
         self._explaining = False
+
+    @property
+    def writes(self) -> Writes:
+        return Writes(self.host, self.env)
 
     def program(self, program: ast.Program) -> Result:
         """The result of a whole text, with its warnings. Raises CalError and the errors of the store and the loop."""
@@ -60,6 +63,8 @@ class Executor:
 
     def _bound(self, program: ast.Program) -> ast.Query:
         """Evaluate the bindings of LET, each with those before it; the statement that may use them."""
+        if not program.lets:
+            return program.query
         lists: dict[str, tuple[Any, ...]] = {}
         for let in program.lets:
             self.env.lists = lists

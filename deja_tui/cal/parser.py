@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from deja_tui.cal import ast
@@ -200,6 +201,15 @@ def parse(text: str) -> ast.Program:
     """
     kept, found = tokens(text)
     return Parser(kept, found).program()
+
+
+def parse_again(text: str) -> ast.Program:
+    """As `parse`; the trees of the last short texts are kept, because panels and saved queries come again and again."""
+    return _kept(text) if len(text) <= _KEPT_LENGTH else parse(text)
+
+
+_KEPT_LENGTH: Final = 4_096
+_kept: Final = lru_cache(maxsize=256)(parse)
 
 
 def parse_script(text: str) -> tuple[ast.Program, ...]:

@@ -20,7 +20,7 @@ from deja_tui.cal.faults import CalError, warning
 from deja_tui.cal.host import Host
 from deja_tui.cal.lexer import WORD, tokens
 from deja_tui.cal.names import is_query_name
-from deja_tui.cal.parser import parse
+from deja_tui.cal.parser import parse, parse_again
 from deja_tui.cal.plan import Reader, plan_recall
 from deja_tui.cal.stages import check as check_stages
 from deja_tui.cal.words import MAX_QUERIES, MAX_QUERY_BYTES
@@ -162,7 +162,7 @@ def check(query: SavedQuery, host: Host, now: int) -> ast.Program:
     if len(query.body.encode("utf-8", "surrogatepass")) > MAX_QUERY_BYTES:
         raise CalError("CAL-E054", f"the body is longer than {MAX_QUERY_BYTES:,} bytes")
     try:
-        tree = parse(query.body)
+        tree = parse_again(query.body)
     except CalError as error:
         raise _unparsed(query, error) from error
     refuse_body(query.body, tree)

@@ -26,8 +26,9 @@ from deja_tui.store.grains import StoredGrain
 
 MOST_READ: Final = 5_000_000
 MOST_SORTED: Final = 10_000
+MOST_PAGE: Final = 255
 COUNTED: Final = 2_000
-COUNTED_ONE_BY_ONE: Final = 16
+COUNTED_ONE_BY_ONE: Final = 64
 _HLC_BITS: Final = 16
 
 
@@ -126,7 +127,7 @@ class Reads:
         most = MOST_READ - self._read
         read = matched = 0
         try:
-            for found in candidates.scored() if text else candidates.grains():
+            for found in candidates.scored() if text else candidates.grains(self._page(plan)):
                 score, grain = found if isinstance(found, tuple) else (1.0, found)
                 read += 1
                 if read > most:
@@ -145,6 +146,10 @@ class Reads:
             self._read += read
             trace.candidates += read
             trace.matched += matched
+
+    def _page(self, plan: RecallPlan) -> int:
+        """How many candidates are worth fetching at once: those that are given, and one to know that there are more."""
+        return min(plan.limit or DEFAULT_ROWS, MOST_PAGE) + 1
 
     def _told_more(self, row: Row, grain: StoredGrain, plan: RecallPlan) -> Row:
         """What the bytes of a grain do not say: the status of a recommendation, whether a head is contested."""
@@ -173,10 +178,10 @@ class Reads:
             counted = max(candidates.count(COUNTED), len(rows) + 1)
             if counted >= COUNTED:
                 return counted, "minimum"
-            if plan.exact:
-                return counted, "exact"
-            if counted - len(rows) > COUNTED_ONE_BY_ONE:
-                return counted, "estimate"  # an index may hold some that differ in case only
+            return (
+                counted,
+                "exact" if plan.exact else "estimate",
+            )  # an index holds what differs in case as well
         counted = len(rows) + 1
         for _ in rest:
             counted += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from deja_tui.cal import ast
 from deja_tui.cal.classify import Access, Class, admit
@@ -18,11 +18,9 @@ from deja_tui.cal.conditions import Env, given
 from deja_tui.cal.executor import Executor
 from deja_tui.cal.faults import CalError, fault
 from deja_tui.cal.host import Host
-from deja_tui.cal.parser import parse, parse_script
+from deja_tui.cal.parser import parse_again, parse_script
 from deja_tui.cal.results import Result
 from deja_tui.errors import DejaError
-
-RIGHTS: Final = ("read", "write", "review", "apply", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +48,10 @@ class Session:
         Raises:
             CalError: the text is refused, with its place. DejaError: what the store or the loop refuses.
         """
-        program = parse(text)
+        program = parse_again(text)
         access = Access(read_only, allow_destructive)
-        verdict = admit(program, access, self._rights())
+        verdict = admit(program, access, self.host.may)
         return self._one(program, given(params), access, verdict.cls is Class.READ)
-
-    def _rights(self) -> frozenset[str]:
-        return frozenset(right for right in RIGHTS if self.host.may(right))
 
     def _one(self, program: ast.Program, params: Mapping[str, Any], access: Access, reads: bool) -> Result:
         env = Env(program.text, self.host.clock(), params)
@@ -81,8 +76,7 @@ class Session:
         """
         programs = parse_script(text)
         access = Access(read_only, allow_destructive)
-        rights = self._rights()
-        verdicts = [admit(program, access, rights) for program in programs]
+        verdicts = [admit(program, access, self.host.may) for program in programs]
         for program, verdict in zip(programs, verdicts, strict=True):
             if verdict.governs:
                 raise fault(
