@@ -74,8 +74,8 @@ def _grains(result: Grains, width: int, summary: Summary | None) -> Iterator[str
     yield from _rows(result.rows, width, summary)
     left = result.total_available - len(result.rows)
     if left > 0:
-        least = "at least " if result.minimum else ""
-        yield f"({len(result.rows)} of {least}{result.total_available})"
+        sure = {"exact": "", "minimum": "at least ", "estimate": "about "}[result.total]
+        yield f"({len(result.rows)} of {sure}{result.total_available})"
     if result.context is not None and result.context.total is not None:
         context = result.context
         dropped = f", {len(context.omitted)} left out" if context.omitted else ""
