@@ -24,6 +24,16 @@ from deja_tui.cal.words import MAX_ROWS
 from deja_tui.store.filters import Filter, Selection
 
 LOOP_SPACES: Final = ("deja-loop", "loop")
+_ALWAYS_KEYED: Final = frozenset(("session_id", "hash", "time", "created_at", "valid_to"))
+_WITH_SUBJECT: Final = _ALWAYS_KEYED | {"subject"}
+_NO_FIELDS: Final[frozenset[str]] = frozenset()
+_COVERED: Final = {
+    "fact": _WITH_SUBJECT | {"relation", "object"},
+    "event": _WITH_SUBJECT,
+    "observation": _WITH_SUBJECT,
+    "goal": _WITH_SUBJECT,
+}
+"""Type → fields that an index knows of every grain of the type; of other types it knows only some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,7 @@ def plan_recall(node: ast.Recall, env: Env, reader: Reader, *, superseded: bool 
     exact = covered = True
     if bound is not None:
         where, exact, covered = lower(bound)
+        covered = covered and fields <= _COVERED.get(node.type or "", _NO_FIELDS)
     selection = Selection(
         spaces if spaces is not None else _default_spaces(node, reader),
         () if node.type is None else (node.type,),

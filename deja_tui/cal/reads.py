@@ -29,6 +29,7 @@ MOST_SORTED: Final = 10_000
 MOST_PAGE: Final = 255
 COUNTED: Final = 2_000
 COUNTED_ONE_BY_ONE: Final = 64
+COUNTED_AT_ONCE: Final = 8
 _HLC_BITS: Final = 16
 
 
@@ -178,10 +179,10 @@ class Reads:
             counted = max(candidates.count(COUNTED), len(rows) + 1)
             if counted >= COUNTED:
                 return counted, "minimum"
-            return (
-                counted,
-                "exact" if plan.exact else "estimate",
-            )  # an index holds what differs in case as well
+            if plan.exact:
+                return counted, "exact"
+            if counted - len(rows) > COUNTED_AT_ONCE:
+                return counted, "estimate"  # an index holds what differs in case as well
         counted = len(rows) + 1
         for _ in rest:
             counted += 1

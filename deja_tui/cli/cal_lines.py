@@ -20,7 +20,7 @@ from deja_tui.cal.results import (
 from deja_tui.cal.rows import Row
 from deja_tui.present.grain import grain_lines
 from deja_tui.present.words import short
-from deja_tui.text import cells, clean, clean_lines, clip, pad, utc
+from deja_tui.text import cells, clean, clean_lines, clip, fence, pad, utc
 
 _LEAST: Final = 6
 _WRITTEN: Final = {
@@ -87,23 +87,23 @@ def _rows(rows: Sequence[Row], width: int, summary: Summary | None) -> list[str]
     whole = [row.grain for row in rows if row.grain is not None and "created_at" in row.fields]
     if len(whole) == len(rows):
         lines = grain_lines(whole, width)
-        told = zip(rows, lines, strict=True)
-        return [
-            _recommended(row, line, width, summary) if _is_recommended(row) else line for row, line in told
-        ]
+        return [_said(row, line, width, summary) for row, line in zip(rows, lines, strict=True)]
     names = list(dict.fromkeys(name for row in rows for name in row.fields))
     return table(names, [[_cell(row.fields.get(name)) for name in names] for row in rows], width)
 
 
-def _is_recommended(row: Row) -> bool:
-    return row.grain_type == "recommendation" and "summary" in row.fields
-
-
-def _recommended(row: Row, line: str, width: int, summary: Summary | None) -> str:
-    """A recommendation by its status and its summary; ``line`` begins with its address and time."""
-    head = line.split("  ", 2)[:2]
-    said = content(row, Page((row,), 0, summary=summary))
-    return clip("  ".join([*head, f"{clean(row.fields.get('rec_status') or '-'):<11}", said]), width)
+def _said(row: Row, line: str, width: int, summary: Summary | None) -> str:
+    """The line of one grain. Types the other verbs have no sentence for are told by their content."""
+    if row.grain_type in ("fact", "event", "tool"):
+        return line
+    head = line.split("  ", 2)[:2]  # address and time
+    page = Page((row,), 0, summary=summary)
+    if row.grain_type == "recommendation":
+        said = f"{clean(row.fields.get('rec_status') or '-'):<11} {content(row, page)}"
+    else:
+        live = row.grain is None or row.grain.live
+        said = f"{row.grain_type:<11} {'' if live else '(not live) '}{fence(content(row, page))}"
+    return clip("  ".join([*head, said]), width)
 
 
 def _assembled(result: Assembled, width: int, summary: Summary | None) -> Iterator[str]:
