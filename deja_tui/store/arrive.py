@@ -56,6 +56,11 @@ class Row(NamedTuple):
     start: int
     supersedes: bool
 
+    @property
+    def weight(self) -> int:
+        """How many rows of the file it stands for."""
+        return 2 if self.supersedes else 1
+
 
 class Refused(NamedTuple):
     """A row that was not taken, or whose effect was not: where it begins in the file, its address, code and reason."""
@@ -96,9 +101,9 @@ class Arrivals(Act):
     def take(self, row: Row) -> None:
         """Take one row in, or say in the tally why not."""
         tally = self._tally
-        tally.rows += 2 if row.supersedes else 1
+        tally.rows += row.weight
         if self._until is not None and row.hlc > self._until:
-            tally.skipped["later"] += 1
+            tally.skipped["later"] += row.weight
             return
         if not 0 <= row.hlc <= self._latest:
             self._refuse(row, "FMT-E004", "its clock is not one this century has")
@@ -129,12 +134,12 @@ class Arrivals(Act):
                     self._tx.link_back(gid, closing[0], first)
                 changed = True
             if not changed:
-                self._tally.skipped["known"] += 1
+                self._tally.skipped["known"] += row.weight
             return
         if scalar(db, "SELECT 1 FROM tombstone WHERE hash = ?", (row.digest,)):
-            self._tally.skipped["forgotten"] += 1
+            self._tally.skipped["forgotten"] += row.weight
         elif not row.blob:
-            self._tally.skipped["gone"] += 1
+            self._tally.skipped["gone"] += row.weight
         else:
             self._file(row, supersedes)
 
@@ -157,10 +162,10 @@ class Arrivals(Act):
         source = source_of(grain.get("context"))
         same = self._same_source(source) if source is not None else []
         if source is not None and self._buried(source):
-            self._tally.skipped["forgotten"] += 1
+            self._tally.skipped["forgotten"] += row.weight
             return
         if same and not supersedes:
-            self._tally.skipped["source"] += 1
+            self._tally.skipped["source"] += row.weight
             return
         closing: list[int] = []
         if supersedes:
@@ -255,7 +260,7 @@ class Arrivals(Act):
             self._remember(target.digest.hex())
             self._erase(target, row.hlc, oplog.IMPORTED)
         elif self._tomb(row.digest.hex()) is not None:
-            self._tally.skipped["known"] += 1
+            self._tally.skipped["known"] += row.weight
             return
         else:
             tx.see(row.hlc)
