@@ -83,8 +83,8 @@ def measure_reads(store: Store, entries: list[dict[str, object]], words: list[st
         ("RECALL ABOUT a rare word", "RECALL facts ABOUT $v LIMIT 16", words[-40:]),
         ("COUNT of a type", "RECALL facts COUNT", [0] * 10),
         ("ASSEMBLE three sources, sml",
-         "ASSEMBLE FROM a: (RECALL facts WHERE subject = $v), b: (RECALL tools LIMIT 20), c: (RECALL goals RECENT 10)"
-         " BUDGET 2000 FORMAT sml", typical[:40]),
+         ("ASSEMBLE FROM a: (RECALL facts WHERE subject = $v), b: (RECALL tools LIMIT 20), c: (RECALL goals RECENT 10)"
+          " BUDGET 2000 FORMAT sml"), typical[:40]),
     ]  # fmt: skip
     for name, text, values in rows:
         report.add(name, each(run(text), values), text[:60])
