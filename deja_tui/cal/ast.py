@@ -434,6 +434,24 @@ class Drop:
     span: Span = _with(default=_NOWHERE, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """``DOCUMENT "path" AS "text"``: a line of a script only (D42)."""
+
+    path: str
+    text: str
+    span: Span = _with(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzerRow:
+    """``ANALYZER "id" SET parameter = value …``: a line of a script only (D42)."""
+
+    name: str
+    settings: tuple[Setting, ...]
+    span: Span = _with(default=_NOWHERE, compare=False)
+
+
 # --- governance -------------------------------------------------------------------------------------
 
 
@@ -506,6 +524,8 @@ Statement = (
     | DefineQuery
     | DefineTemplate
     | Drop
+    | Document
+    | AnalyzerRow
     | Decide
     | Apply
     | RunLoop

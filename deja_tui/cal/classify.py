@@ -56,6 +56,8 @@ _CLASSES: Final[dict[type, Class]] = {
     ast.DefineQuery: Class.CONTROL,
     ast.DefineTemplate: Class.CONTROL,
     ast.Drop: Class.CONTROL,
+    ast.Document: Class.EVOLVE,
+    ast.AnalyzerRow: Class.CONTROL,
     ast.Decide: Class.CONTROL,
     ast.RunLoop: Class.CONTROL,
     ast.Forget: Class.DESTRUCTIVE,
@@ -73,6 +75,7 @@ _NOT_OFFERED: Final = {
 }
 _RIGHTS: Final[dict[type, str]] = {
     **{kind: "read" if found is Class.READ else "write" for kind, found in _CLASSES.items()},
+    ast.AnalyzerRow: "admin",
     ast.Decide: "review",
     ast.Forget: "admin",
     ast.ForgetSubject: "admin",

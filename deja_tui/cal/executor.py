@@ -200,6 +200,10 @@ class Executor:
                 return self._define_template(node)
             case ast.Drop():
                 return self._drop(node)
+            case ast.Document():
+                return self.writes.document(node)
+            case ast.AnalyzerRow():
+                return self.writes.analyzer_row(node)
         raise not_offered(type(node).__name__, self.env, node)
 
     # --- saved queries and templates ---

@@ -67,6 +67,25 @@ class ReportSubject(Protocol):
     def __call__(self, subject: str) -> SubjectTold: ...
 
 
+class Filed(Protocol):
+    """A version of a document."""
+
+    @property
+    def address(self) -> str: ...
+
+
+class CreateDocument(Protocol):
+    """Files a new document."""
+
+    def __call__(self, path: str, text: str) -> Filed: ...
+
+
+class SetAnalyzer(Protocol):
+    """Writes a row of analyzer settings."""
+
+    def __call__(self, name: str, settings: Mapping[str, Any]) -> Any: ...
+
+
 class Propose(Protocol):
     """Files a draft (D21) and returns the address of the pending recommendation."""
 
@@ -123,7 +142,8 @@ class Host:
         clock: epoch ms; of "now", of relative times, of new grains.
         may: whether the caller holds a right (read, write, review, apply, admin).
         user: whom MY means; None: nobody.
-        governance, forget, retire, forget_subject, subject_report, propose: acts of the host; None: not offered.
+        governance, forget, retire, forget_subject, subject_report, propose, document, analyzer: acts of the host; None:
+            not offered.
         summary: renders the summary of a recommendation (``template_id``, ``args``) as one line.
         overflow: told when a budget left something out, and what.
         assembled: told of every context with a budget, and whether it overflowed; for counting.
@@ -141,6 +161,8 @@ class Host:
     forget_subject: ForgetSubject | None = None
     subject_report: ReportSubject | None = None
     propose: Propose | None = None
+    document: CreateDocument | None = None
+    analyzer: SetAnalyzer | None = None
     summary: Callable[[Mapping[str, Any]], str] | None = None
     overflow: Callable[[Overflow], None] | None = None
     assembled: Callable[[bool], None] | None = None
@@ -170,6 +192,12 @@ class Counting(Protocol):
     ) -> None: ...
 
 
+class Documents(Protocol):
+    """Text files of a memory."""
+
+    def create(self, path: str, text: str) -> Filed: ...
+
+
 class OpenMemory(Protocol):
     """What `host_of` needs of an opened memory: the library's facade is one."""
 
@@ -185,6 +213,8 @@ class OpenMemory(Protocol):
     def loop(self) -> Governance: ...
     @property
     def telemetry(self) -> Counting: ...
+    @property
+    def docs(self) -> Documents: ...
     def forget(self, address: str, *, because: str) -> Any: ...
     def retire(self, address: str, *, by: str, reason: str) -> Any: ...
     def forget_subject(self, subject: str, *, because: str, confirm: str) -> SubjectErased: ...
@@ -196,6 +226,7 @@ def host_of(
     *,
     summary: Callable[[Mapping[str, Any]], str] | None = None,
     propose: Propose | None = None,
+    analyzer: SetAnalyzer | None = None,
     user: str | None = None,
 ) -> Host:
     """The host that an opened memory makes: its rights, its acts, its telemetry."""
@@ -211,6 +242,8 @@ def host_of(
         forget_subject=memory.forget_subject,
         subject_report=memory.subject_report,
         propose=propose,
+        document=memory.docs.create,
+        analyzer=analyzer,
         summary=summary,
         assembled=memory.telemetry.assembled if memory.telemetry.on else None,
         recalled=memory.telemetry.recalled if memory.telemetry.on else None,

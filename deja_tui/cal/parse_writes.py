@@ -153,6 +153,19 @@ class WriteParser(ReadParser):
             raise self.fail("CAL-E002", "only a QUERY or a TEMPLATE can be dropped", token.span)
         return ast.Drop(token.upper, self.string("its name, in double quotes"), self.span(start))
 
+    # --- lines of a script ---
+
+    def document(self) -> ast.Document:
+        start = self.need("DOCUMENT").start
+        path = self.string("its path, in double quotes")
+        self.need("AS")
+        return ast.Document(path, self.string(), self.span(start))
+
+    def analyzer_row(self) -> ast.AnalyzerRow:
+        start = self.need("ANALYZER").start
+        name = self.string("its id, in double quotes")
+        return ast.AnalyzerRow(name, self._settings(), self.span(start))
+
     # --- governance ---
 
     def decide(self) -> ast.Decide:

@@ -42,12 +42,21 @@ class Parser(WriteParser):
         found: list[ast.Program] = []
         while self.token.kind != END:
             lets = self._lets()
-            found.append(ast.Program(lets, self.query(), self.text))
+            found.append(ast.Program(lets, self._literal_line() or self.query(), self.text))
             if self.token.kind != END:
                 self.need(";")
             while self.take(";"):
                 pass
         return tuple(found)
+
+    def _literal_line(self) -> ast.Query | None:
+        """A document or an analyzer row, which only a script may hold."""
+        start = self.token.start
+        if self.at("DOCUMENT"):
+            return ast.Query(self.document(), span=self.span(start))
+        if self.at("ANALYZER"):
+            return ast.Query(self.analyzer_row(), span=self.span(start))
+        return None
 
     def _version(self) -> None:
         token = self.token

@@ -284,6 +284,23 @@ class Writes:
             "VAL-E001", "there is no fork on that subject and relation", "SHOW FORKS lists the open ones."
         )
 
+    # --- lines of a script ---
+
+    def document(self, node: ast.Document) -> Answer:
+        """File a document through the host. Raises CAL-E130 and what documents raise."""
+        if self._host.document is None:
+            raise not_offered("DOCUMENT", self._env, node)
+        return Answer(
+            "document_created", {"name": node.path, "hash": self._host.document(node.path, node.text).address}
+        )
+
+    def analyzer_row(self, node: ast.AnalyzerRow) -> Answer:
+        """Write a row of analyzer settings through the host. Raises CAL-E130 and what the loop raises."""
+        if self._host.analyzer is None:
+            raise not_offered("ANALYZER", self._env, node)
+        self._host.analyzer(node.name, self._given(node.settings))
+        return Answer("analyzer_set", {"name": node.name})
+
     # --- FORGET ---
 
     def forget(self, node: ast.Forget) -> Answer:

@@ -159,6 +159,19 @@ def test_a_recommendation_is_rendered_by_the_host(pending: str, memory: Memory, 
     assert "acme" in bare.run("RECALL recommendations FORMAT sml").as_json()["text"]
 
 
+def test_an_evidence_query_gives_the_evidence(pending: str, memory: Memory, session: Session) -> None:
+    """What the engine writes, this language reads: the stored query finds what the recommendation cites."""
+    for number in range(4):
+        memory.record_tool_call('re"fund', f"rate limited {number}", True)
+    memory.loop.run()
+    rows = memory.loop.queue()
+    assert len(rows) == 2
+    for row in rows:
+        body = memory.loop.show(row.address).recommendation
+        found = session.run(body.evidence_query or "").rows  # type: ignore[union-attr]
+        assert {grain.hash for grain in found} == set(body.evidence)
+
+
 def test_a_run_is_started_with_its_gates(memory: Memory, told: Told) -> None:
     """RUN LOOP is the host's run; FULL asks no gate."""
     memory.add_fact("a", "b", "c")

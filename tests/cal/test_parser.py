@@ -161,6 +161,7 @@ def test_a_statement_that_could_destroy_in_bulk_is_no_part_of_the_language() -> 
 
 def test_a_script_is_a_list_of_statements_with_places_of_the_whole() -> None:
     """The third line is the third line."""
+    parse_script('DOCUMENT "/memories/a" AS "x"; ANALYZER "a" SET b = 1;')
     programs = parse_script(
         'RECALL facts;\n-- note\nADD fact SET object = "x" REASON "r";;\nLET $x = RECALL facts; RECALL facts WHERE hash IN $x'
     )

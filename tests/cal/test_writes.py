@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -238,6 +239,31 @@ def test_a_script_holds_no_decision_and_no_write_where_only_reads_run(session: S
     with pytest.raises(CalError) as caught:
         session.script(f'RECALL facts; ADD fact {FACT} REASON "r"', read_only=True)
     assert caught.value.code == "CAL-E044"
+
+
+def test_a_script_may_hold_documents_and_analyzer_rows(memory: Memory, session: Session) -> None:
+    """D42: further literal lines, of scripts only, in the same transaction."""
+    script = f'DOCUMENT "/memories/notes.md" AS "first\\nsecond";\nADD fact {FACT} REASON "r";'
+    done = session.script(script)
+    assert [result.kind for result in done] == ["document_created", "added"]
+    assert memory.docs.view("/memories/notes.md").text == "first\nsecond"
+    with pytest.raises(DejaError) as caught:
+        session.script(script.replace("notes", "other") + 'ADD fact SET subject = "a" REASON "r"')
+    assert caught.value.code == "VAL-E001"
+    with pytest.raises(DejaError):
+        memory.docs.view("/memories/other.md")
+    row = 'ANALYZER "loop.tool_failure/1" SET min_count = 3 SET enabled = true;'
+    with pytest.raises(CalError) as refusal:
+        session.script(row)
+    assert refusal.value.code == "CAL-E130"
+    seen: list[Any] = []
+    host = replace(host_of(memory), analyzer=lambda name, settings: seen.append((name, settings)))
+    assert Session(host).script(row)[0].kind == "analyzer_set"
+    assert seen == [("loop.tool_failure/1", {"min_count": 3, "enabled": True})]
+    for text in (script.split(";")[0], row, f"BATCH {{ {row} }}"):
+        with pytest.raises(CalError) as refusal:
+            session.run(text)
+        assert refusal.value.code == "CAL-E002"
 
 
 # --- erasing ----------------------------------------------------------------------------------------
