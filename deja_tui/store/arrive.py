@@ -47,19 +47,19 @@ _GONE: Final = "the grain was written here by the engine, or the two are not of 
 
 
 class Row(NamedTuple):
-    """One row of a bundle. ``supersedes``: the next row says that this grain takes another's place."""
+    """One row of a bundle, or the two of a grain that came with a supersession; ``closed_at`` is the clock of that."""
 
     op: int
     hlc: int
     digest: bytes
     blob: bytes
     start: int
-    supersedes: bool
+    closed_at: int | None
 
     @property
     def weight(self) -> int:
         """How many rows of the file it stands for."""
-        return 2 if self.supersedes else 1
+        return 2 if self.op == oplog.ADD and self.closed_at is not None else 1
 
 
 class Refused(NamedTuple):
@@ -105,14 +105,14 @@ class Arrivals(Act):
         if self._until is not None and row.hlc > self._until:
             tally.skipped["later"] += row.weight
             return
-        if not 0 <= row.hlc <= self._latest:
+        if not 0 <= row.hlc <= self._latest or not 0 <= (row.closed_at or 0) <= self._latest:
             self._refuse(row, "FMT-E004", "its clock is not one this century has")
         elif row.op == oplog.FORGET:
             self._forget(row)
         elif row.blob and hashlib.sha256(row.blob).digest() != row.digest:
             self._refuse(row, "FMT-E003", "the bytes do not have the address they came under")
         else:
-            self._arrive(row, row.supersedes or row.op == oplog.SUPERSEDE)
+            self._arrive(row)
 
     def _refuse(self, row: Row, code: str, reason: str) -> None:
         self._tally.refused[code] += 1
@@ -121,15 +121,15 @@ class Arrivals(Act):
 
     # --- grains -------------------------------------------------------------------------------------
 
-    def _arrive(self, row: Row, supersedes: bool) -> None:
+    def _arrive(self, row: Row) -> None:
         db = self._db
         for gid, hlc in db.execute("SELECT id, hlc FROM grain WHERE hash = ?", (row.digest,)):
             changed = self._stamp(gid, hlc, row.hlc) if row.op == oplog.ADD else False
-            if supersedes and not self._is_superseding(gid):
+            if row.closed_at is not None and not self._is_superseding(gid):
                 kind, body = next(rows(db, "SELECT type, body FROM grain WHERE id = ?", (gid,)))
                 namespace, fields = unfold(body)
                 closing = self._closing(row, TYPE_NAMES[kind], namespace, fields)
-                first = self._supersede(gid, closing, row.hlc)
+                first = self._supersede(gid, closing, row.closed_at)
                 if first is not None:
                     self._tx.link_back(gid, closing[0], first)
                 changed = True
@@ -141,7 +141,7 @@ class Arrivals(Act):
         elif not row.blob:
             self._tally.skipped["gone"] += row.weight
         else:
-            self._file(row, supersedes)
+            self._file(row)
 
     def _stamp(self, gid: int, here: int, there: int) -> bool:
         """Two copies wrote the same grain: both keep the smaller clock, so both have one order (INV-OPLOG-6)."""
@@ -152,7 +152,7 @@ class Arrivals(Act):
         self._tally.applied += 1
         return True
 
-    def _file(self, row: Row, supersedes: bool) -> None:
+    def _file(self, row: Row) -> None:
         try:
             grain = decode(row.blob)
         except DejaError as fault:
@@ -164,11 +164,11 @@ class Arrivals(Act):
         if source is not None and self._buried(source):
             self._tally.skipped["forgotten"] += row.weight
             return
-        if same and not supersedes:
+        if same and row.closed_at is None:
             self._tally.skipped["source"] += row.weight
             return
         closing: list[int] = []
-        if supersedes:
+        if row.closed_at is not None:
             closing = self._closing(row, grain.type, namespace, grain.fields)
             # another redaction of the record it completes may be what lies here
             closing += [gid for gid, dead in same if not dead and gid not in closing]
@@ -176,8 +176,8 @@ class Arrivals(Act):
         gid = self._insert(grain, namespace, row.blob, row.digest, source, "imported", row.hlc, prev)
         self._tally.applied += 1
         self._tally.added += 1
-        if supersedes:
-            self._supersede(gid, closing, row.hlc)
+        if row.closed_at is not None:
+            self._supersede(gid, closing, row.closed_at)
         if chains.close_again(self._tx, gid, row.digest, namespace):
             self._tally.applied += 1
         if is_reserved(namespace):

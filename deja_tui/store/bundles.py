@@ -46,7 +46,7 @@ _CHUNK_ROWS: Final = 2_000
 _CHUNK_BYTES: Final = 32 * 1024 * 1024
 _CHUNK_SECONDS: Final = 0.25
 _BUFFER: Final = 1024 * 1024
-_NAMED_BY: Final = 1_024
+_NAMED_BY: Final = 64  # the magic and the first row: more would change when a short file grows
 _KINDS: Final = (oplog.ADD, oplog.SUPERSEDE, oplog.FORGET)
 
 
@@ -237,9 +237,11 @@ class _Reader:
                 and follows[2] == digest
                 and follows[3] in (blob, b"")
             )
+            closed_at = hlc if op == oplog.SUPERSEDE else None
             if pair and follows is not None:
+                closed_at = follows[1]
                 self._take(follows[4], follows[3])
-            yield Row(op, hlc, digest, blob, start, pair)
+            yield Row(op, hlc, digest, blob, start, closed_at)
 
     def _take(self, header: bytes, blob: bytes) -> None:
         self._digest.update(header)
