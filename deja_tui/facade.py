@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self
 
 from deja_tui import declared
 from deja_tui.adapter import StoreSubstrate, build
@@ -22,7 +22,7 @@ from deja_tui.constructors import Constructors
 from deja_tui.copies import Copies, restore_file
 from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
-from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, views
+from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, templates, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
@@ -43,6 +43,9 @@ from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.selection import write_selection
 from deja_tui.store.telemetry import MODES, Telemetry
 from deja_tui.store.write import Act
+
+if TYPE_CHECKING:
+    from deja_tui.cal import Result
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
 _LEASE: Final = "loop.lease"
@@ -625,6 +628,28 @@ class Memory(Constructors):
         spaces = None if everywhere else [namespace or self.namespace]
         return self.store.scan(type, namespaces=spaces, after=after, live_only=live)
 
+    def cal(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        read_only: bool = False,
+        allow_destructive: bool = False,
+    ) -> Result:
+        """One statement of the query language (``docs/cal.md``) under this caller's rights.
+
+        Args:
+            text: the statement; ``params`` are bound on its parse tree, never pasted.
+            read_only: refuse everything that is not a read.
+            allow_destructive: the flag that erasing statements need besides the right admin.
+
+        Raises: CAL-E…, with the place in the text, and whatever the statement's own act raises.
+        """
+        from deja_tui.cal import Session, host_of  # the language costs a hook that asks nothing its start-up
+
+        session = Session(host_of(self, summary=_summary))
+        return session.run(text, params, read_only=read_only, allow_destructive=allow_destructive)
+
     def stats(self) -> dict[str, Any]:
         """Counts of this file: grains by type, op-log length, bytes."""
         self.who.need("read")
@@ -870,6 +895,10 @@ class Loop:
 def _first_arrival(store: Store) -> str | None:
     """What tells this memory from another one of the same name: the address that came first."""
     return next((entry.address for entry in store.log()), None)
+
+
+def _summary(told: Mapping[str, Any]) -> str:
+    return templates.render(str(told.get("template_id", "")), told.get("args") or {})
 
 
 def _without_source(context: Any) -> Any:
