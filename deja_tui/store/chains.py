@@ -284,6 +284,11 @@ def close_again(tx: Transaction, gid: int, digest: bytes, namespace: str) -> boo
     address = digest.hex()
     if scalar(tx.db, "SELECT 1 FROM link WHERE p = ? LIMIT 1", (link_key(address),)) is None:
         return False
+    if (
+        is_reserved(namespace)
+        and scalar(tx.db, "SELECT origin FROM grain WHERE id = ?", (gid,)) == oplog.LOCAL
+    ):
+        return False  # nothing from outside takes the place of what the engine wrote here (D5)
     waiting = []
     for by, hlc, child, body, origin in rows(tx.db, _WAITING, (link_key(address), gid)):
         told, fields = unfold(body)

@@ -99,7 +99,7 @@ def _taken() -> StoreError:
 
 _LOG: Final = f"""
 SELECT o.seq, o.kind, o.hlc, o.origin, o.gid, o.act, m.kind, m.gid, m.by,
-       g.hash, g.hlc, g.body, t.hash, t.hlc, t.source
+       g.hash, g.hlc, g.body, t.hash, t.hlc, t.source, t.prev
   FROM op o LEFT JOIN mark m ON m.seq = o.seq
   LEFT JOIN grain g ON g.id = o.gid LEFT JOIN tombstone t ON t.gid = o.gid
  WHERE o.kind <> {oplog.STAMP} ORDER BY o.seq
@@ -168,7 +168,7 @@ class _Player:
         if kind == oplog.ADD:
             return self._add(writer, step, then)
         if kind == oplog.FORGET:
-            return self._bury(writer, gid, step[12], step[13], step[14], hlc, origin)
+            return self._bury(writer, gid, step[12:16], hlc, origin)
         named = self._new[gid]
         if mark is None:
             if named:
@@ -188,8 +188,7 @@ class _Player:
         if body is None:
             if buried is None:
                 return False
-            self._new[gid] = writer.placeholder(buried, step[13], step[14])
-            self.forgotten += 1
+            self._mourn(writer, gid, step[12:16])
             self.lost += step[13] > self._until
             writer.log(oplog.ADD, self._new[gid], hlc, origin)
             return True
@@ -203,24 +202,28 @@ class _Player:
         self.grains += 1
         return True
 
-    def _bury(
-        self, writer: _Copying, gid: int, digest: bytes, at: int, source: bytes | None, hlc: int, origin: int
-    ) -> bool:
+    def _bury(self, writer: _Copying, gid: int, tomb: tuple[Any, ...], hlc: int, origin: int) -> bool:
         if not self._new[gid]:
-            self._new[gid] = writer.placeholder(digest, at, source)
-            self.forgotten += 1
+            self._mourn(writer, gid, tomb)
         writer.log(oplog.FORGET, self._new[gid], hlc, origin)
         return True
+
+    def _mourn(self, writer: _Copying, gid: int, tomb: tuple[Any, ...]) -> None:
+        """Take a tombstone over: address, clock, source, and where the chain leads on."""
+        digest, hlc, source, prev = tomb
+        self._new[gid] = writer.placeholder(digest, hlc, source, (self._new[prev] or None) if prev else None)
+        self.forgotten += 1
 
     def bury_later(self, act: Act) -> None:
         """Tombstones of what was erased after the moment (INV-RESTORE-3)."""
         writer = _Copying(act)
         sql = (
-            "SELECT o.gid, t.hash, t.hlc, t.source, o.hlc, o.origin FROM op o JOIN tombstone t ON t.gid = o.gid"
+            "SELECT o.gid, o.hlc, o.origin, t.hash, t.hlc, t.source, t.prev"
+            " FROM op o JOIN tombstone t ON t.gid = o.gid"
             f" WHERE o.kind = {oplog.FORGET} AND o.hlc > ? ORDER BY o.seq"
         )
-        for gid, digest, at, source, hlc, origin in rows(self._db, sql, (self._until,)):
-            self.operations += self._bury(writer, gid, digest, at, source, hlc, origin)
+        for gid, hlc, origin, *tomb in rows(self._db, sql, (self._until,)):
+            self.operations += self._bury(writer, gid, tuple(tomb), hlc, origin)
 
 
 class _Copying(Act):
@@ -239,11 +242,12 @@ class _Copying(Act):
         came: Origin = "imported" if origin else "local"
         return self._insert(grain, namespace_of(grain), body, digest, source, came, hlc, prev)
 
-    def placeholder(self, digest: bytes, hlc: int, source: bytes | None) -> int:
+    def placeholder(self, digest: bytes, hlc: int, source: bytes | None, prev: int | None) -> int:
         """The position of a grain that was forgotten."""
         gid = self._tx.take("seq")
         self._tx.db.execute(
-            "INSERT INTO tombstone(gid, hash, hlc, source) VALUES(?, ?, ?, ?)", (gid, digest, hlc, source)
+            "INSERT INTO tombstone(gid, hash, hlc, source, prev) VALUES(?, ?, ?, ?, ?)",
+            (gid, digest, hlc, source, prev),
         )
         return gid
 
