@@ -102,7 +102,9 @@ class Copies:
         }
         kept = {name: value for name, value in merged.items() if value is not None}
         at = kept.pop("created_at", None)
-        when = self._clock() if at is None else grains.parse_time(at, "created_at")
+        # later than every tip: readers that elect by time alone must find it, too
+        now = max(self._clock(), head.created_at + 1)
+        when = now if at is None else grains.parse_time(at, "created_at")
         new = NewGrain(head.type, head.namespace, when, kept)
         grain = build(new, settled=set(head.fields).difference(given))
         if holder not in grain.fields:

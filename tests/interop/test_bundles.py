@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bundles to and from the published reference product (opt-in).
+
+Runs where ``DEJA_INTEROP_PYTHON`` names a Python that can import ``dejadb`` (the extra ``interop``, best in an
+environment of its own): ``DEJA_INTEROP_PYTHON=/path/to/python python -m pytest tests/interop``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deja_tui import Memory
+from tests.store.helpers import Clock
+from tests.support import NOW, shared
+
+VARIABLE = "DEJA_INTEROP_PYTHON"
+
+_TAKE = """
+import dejadb, json, sys
+bundle, file, back, keys = sys.argv[1:5]
+db = dejadb.DejaDB(file)
+first, second = db.import_bundle(bundle), db.import_bundle(bundle)
+latest = {}
+for ns, subject, relation in json.loads(keys):
+    found = db.latest(subject, relation, ns)
+    latest[json.dumps([ns, subject, relation])] = json.loads(found)["hash"] if found else None
+print(json.dumps({
+    "first": first, "second": second, "verify": json.loads(db.verify()), "stats": json.loads(db.stats()),
+    "latest": latest, "last": db.bundle(back),
+}))
+"""
+_GIVE = """
+import dejadb, json, sys
+db = dejadb.DejaDB(sys.argv[2])
+a = db.add("fact", json.dumps({"subject": "acme", "relation": "tier", "object": "gold"}))
+b = db.supersede(a, "fact", json.dumps({"subject": "acme", "relation": "tier", "object": "silver"}))
+c = db.add("observation", json.dumps({"content": "seen", "observer_id": "bot", "observer_type": "agent"}))
+d = db.add("fact", json.dumps({"subject": "bob", "relation": "likes", "object": "tea"}))
+db.record_tool_call("stripe_refund", '{"error":"rate_limited"}', True, "s-1")
+db.forget(d)
+db.loop_run()
+db.bundle(sys.argv[1])
+print(json.dumps({"a": a, "b": b, "c": c, "d": d, "stats": json.loads(db.stats())}))
+"""
+
+
+@pytest.fixture(scope="module")
+def peer() -> str:
+    """A Python that has the reference product."""
+    python = os.environ.get(VARIABLE)
+    if not python:
+        pytest.skip(f"{VARIABLE} names no Python with dejadb")
+    done = subprocess.run([python, "-c", "import dejadb"], capture_output=True, check=False, timeout=60)
+    if done.returncode:
+        pytest.skip(f"the Python that {VARIABLE} names cannot import dejadb")
+    return python
+
+
+def ask(python: str, code: str, *arguments: object) -> Any:
+    """What a program of the reference product printed."""
+    done = subprocess.run(
+        [python, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def lived_in(memory: Memory, clock: Clock) -> None:
+    """All that a bundle may hold: chains, a fork that was merged, an erasure, and a loop that ran, applied and undid."""
+    for number in range(5):
+        clock.at += 60_000
+        memory.record_tool_call("stripe_refund", "rate limited 42", True, call_id=f"c{number}")
+    base = memory.add_fact("acme", "region", "eu")
+    clock.at += 1_000
+    memory.supersede(base, {"object": "us"}, reason="moved")
+    for said in ("a", "a", "b"):
+        clock.at += 1_000
+        memory.add_fact("dup", "key", said)
+    tips = []
+    for said in ("left", "right"):
+        clock.at += 1_000
+        tips.append(memory.add_fact("plan", "is", said))
+    memory.merge(tips, reason="one plan")
+    memory.add("goal", {"description": "ship it", "criteria": "done"})
+    memory.add("event", {"content": "hello", "role": "user", "session_id": "s"})
+    memory.add("observation", {"content": "noticed something"})
+    memory.forget(memory.add_fact("secret", "is", "gone"), because="asked")
+    clock.at += 1_000
+    assert memory.loop.run().stored == 2
+    rows = {row.summary[:6]: row.address for row in memory.loop.queue()}
+    for summary, address in rows.items():
+        memory.loop.approve(address, because="checked")
+        clock.at += 1_000
+        memory.loop.apply(address, because="go")
+        clock.at += 1_000
+        if summary == "stripe":
+            memory.loop.rollback(address, because="back")
+
+
+def test_a_bundle_of_a_memory_with_a_loop_is_taken_in_there(peer: str, tmp_path: Path) -> None:
+    """Every grain arrives and verifies there; what is current there is current here; a second import applies nothing."""
+    clock = Clock(NOW)
+    with Memory.open(tmp_path / "ours.deja", clock=clock) as memory:
+        lived_in(memory, clock)
+        assert memory.verify() == ()
+        written = memory.bundle(tmp_path / "ours.mgb")
+        keys = [["shared", "acme", "region"], ["shared", "plan", "is"], ["shared", "secret", "is"]]
+        told = ask(
+            peer,
+            _TAKE,
+            tmp_path / "ours.mgb",
+            tmp_path / "theirs.db",
+            tmp_path / "back.mgb",
+            json.dumps(keys),
+        )
+        grains = memory.stats()["grains"]
+        assert told["verify"] == {"grains": grains, "integrity": "ok"}
+        assert told["stats"]["grains"] == grains
+        assert 0 < told["first"] <= written.rows
+        assert told["second"] == 0
+        for key in keys:
+            here = memory.latest(key[1], key[2], namespace=key[0])
+            assert told["latest"][json.dumps(key)] == (here.address if here else None)
+        again = memory.import_bundle(tmp_path / "back.mgb")
+        assert (again.applied, again.refused) == (0, 0)
+        assert memory.verify() == ()
+
+
+def test_a_bundle_of_theirs_is_taken_in_here(peer: str, tmp_path: Path) -> None:
+    """Chains, an erasure and their loop's facts; the loop's are history, and the file verifies."""
+    told = ask(peer, _GIVE, tmp_path / "theirs.mgb", tmp_path / "theirs.db")
+    with Memory.open(tmp_path / "ours.deja") as memory:
+        report = memory.import_bundle(tmp_path / "theirs.mgb")
+        assert (report.refused, report.complete, report.added) == (0, True, told["stats"]["grains"])
+        assert memory.latest("acme", "tier").address == told["b"]  # type: ignore[union-attr]
+        assert [grain.address for grain in memory.history(told["a"])] == [told["b"], told["a"]]
+        assert memory.get(told["c"]) is not None
+        assert memory.get(told["d"]) is None
+        assert memory.import_bundle(tmp_path / "theirs.mgb").applied == 0
+        assert memory.loop.queue(None) == []
+        assert memory.verify() == ()
+
+
+def test_the_sample_goes_there_from_here(peer: str, tmp_path: Path) -> None:
+    """Taken in here and written again, the sample has the contents of its key there."""
+    key = json.loads(shared("vectors/sample.bundle.json").read_text())["replica"]
+    with Memory.open(tmp_path / "ours.deja") as memory:
+        memory.import_bundle(shared("vectors/sample.bundle"))
+        memory.bundle(tmp_path / "ours.mgb")
+    keys = [[told["ns"], told["subject"], told["relation"]] for told in key["entity_latest"]]
+    told = ask(
+        peer, _TAKE, tmp_path / "ours.mgb", tmp_path / "theirs.db", tmp_path / "back.mgb", json.dumps(keys)
+    )
+    assert told["stats"]["grains"] == key["stats"]["grains"]
+    assert told["stats"]["current"] == key["stats"]["current"]
+    assert set(told["latest"].values()) == {entry["hash"] for entry in key["entity_latest"]}
