@@ -96,6 +96,7 @@ class Arrivals(Act):
         self._tally = tally
         self._until = until
         self.erased: list[StoredGrain] = []
+        self._buries = scalar(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
         self._latest = oplog.last_of(self._tx.wall() + MAX_AHEAD_MS)
 
     def take(self, row: Row) -> None:
@@ -136,7 +137,7 @@ class Arrivals(Act):
             if not changed:
                 self._tally.skipped["known"] += row.weight
             return
-        if scalar(db, "SELECT 1 FROM tombstone WHERE hash = ?", (row.digest,)):
+        if self._buries and scalar(db, "SELECT 1 FROM tombstone WHERE hash = ?", (row.digest,)):
             self._tally.skipped["forgotten"] += row.weight
         elif not row.blob:
             self._tally.skipped["gone"] += row.weight
@@ -267,6 +268,7 @@ class Arrivals(Act):
             gid = tx.take("seq")
             tx.db.execute("INSERT INTO tombstone(gid, hash, hlc) VALUES(?, ?, ?)", (gid, row.digest, row.hlc))
             tx.log(oplog.FORGET, gid, row.hlc, oplog.IMPORTED)
+        self._buries = True
         self._tally.applied += 1
         self._tally.forgotten += 1
 
