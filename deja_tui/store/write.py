@@ -491,11 +491,16 @@ _TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
 
 
 def with_parent(grain: Grain, address: str) -> Grain:
-    """``grain`` with ``address`` among its parents: first, unless its writer placed it already."""
+    """``grain`` with ``address`` as its first parent: readers of a bundle look for what it replaced there.
+
+    The parents of a recommendation are its evidence; where its writer placed the one it refreshes, it stays.
+    """
     given = grain.fields.get("derived_from")
-    if address in parents_of({"derived_from": given}):
+    parents_given = parents_of({"derived_from": given})
+    if address in parents_given and (grain.type == "recommendation" or parents_given[0] == address):
         return grain
     others = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
+    others = [parent for parent in others if parent != address]
     as_list = others or grain.type == "recommendation"
     parents: str | list[str] = [address, *others] if as_list else address
     return replace(grain, fields={**grain.fields, "derived_from": parents})

@@ -107,6 +107,16 @@ def test_a_supersession_without_its_add_is_taken_whole(store: Store) -> None:
     assert store.verify(deep=True) == ()
 
 
+def test_what_is_replaced_is_the_first_parent_whoever_wrote_the_list(store: Store, two: Store) -> None:
+    """A writer's list of parents may name it anywhere: the bundle still closes it and nothing else."""
+    other, old = add(store, note("evidence"), fact())
+    send(store, two)
+    with store.act() as act:
+        act.supersede(old, fact(object="rum", derived_from=[other, old]))
+    send(store, two)
+    assert [two.get(address).live for address in (other, old)] == [True, False]  # type: ignore[union-attr]
+
+
 def test_a_chain_leads_across_what_was_forgotten_on_the_way(store: Store, two: Store) -> None:
     """A superseded by B, B by C, B forgotten before it was sent: C is the head, A stays closed."""
     (one,) = add(store, fact())

@@ -278,7 +278,7 @@ def test_a_grain_that_is_not_live_or_not_here_is_not_superseded(store: Store) ->
 
 
 def test_the_parents_a_writer_named_stay_beside_the_superseded_one(store: Store) -> None:
-    """Bundles find the superseded grain through ``derived_from``, so it is always among the parents."""
+    """Bundles find the superseded grain through ``derived_from``, so it is always the first of the parents."""
     old, why = add(store, fact(object="tea"), note("she said so"))
     with store.act() as act:
         new = act.supersede(old, fact(object="coffee", derived_from=why))
@@ -289,7 +289,7 @@ def test_the_parents_a_writer_named_stay_beside_the_superseded_one(store: Store)
         newer = act.supersede(new.address, fact(object="milk", derived_from=[why, new.address]))
     found = store.get(newer.address)
     assert found is not None
-    assert found.parents() == (why, new.address)
+    assert found.parents() == (new.address, why)
 
 
 def test_liveness_is_what_the_last_mark_says(store: Store) -> None:
