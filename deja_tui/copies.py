@@ -196,6 +196,8 @@ class Copies:
 
     def _list_foreign(self, *, anew: bool) -> None:
         """Rows of the queue for recommendations that came from elsewhere; ``anew``: audits of known ones may have come."""
+        if not anew and self._store.ledger_covers():
+            return
         came = [
             grain.address
             for grain in self._store.scan("recommendation", namespaces=[LOOP_NAMESPACE])

@@ -92,6 +92,22 @@ def test_provenance_shows_both_ways(deja: Deja, two: tuple[Path, Path]) -> None:
     assert lines[2] == "led to: 2"
 
 
+def test_hostile_text_acts_on_no_terminal(deja: Deja, two: tuple[Path, Path], tmp_path: Path) -> None:
+    """Escapes, direction marks and markup are shown as text in every list; JSON is ASCII."""
+    _, path = two
+    evil = "\x1b[31m[bold]\u202e\x07"
+    for said in ("a", "b"):
+        assert deja("add", f"s{evil}", f"r{evil}", said, "--db", path).code == 0
+    grains = deja("recall", f"s{evil}", "--db", path, "--format", "json").json["grains"]
+    merged = deja("merge", *(grain["address"] for grain in grains), "--because", f"why{evil}", "--db", path)
+    assert merged.code == 0
+    for verb in (["log"], ["provenance", merged.out.strip()], ["forks"]):
+        for shape in ("text", "json"):
+            done = deja(*verb, "--db", path, "--format", shape)
+            assert done.code == 0
+            assert not {"\x1b", "\u202e", "\x07"} & set(done.out)
+
+
 def test_the_log_tells_what_changed_since(deja: Deja, two: tuple[Path, Path]) -> None:
     """By position, by time, by subject; what came from the other copy is marked."""
     _, path = two
