@@ -8,7 +8,6 @@ lower-case hex digits. Every method may be called from any thread. Failures are 
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +21,12 @@ from deja_tui.constructors import Constructors
 from deja_tui.copies import Copies, restore_file
 from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
-from deja_tui.engine import RunOptions, audit, ledger, lifecycle, pipeline, reports, templates, views
+from deja_tui.engine import audit, ledger, lifecycle, templates, views
 from deja_tui.engine.actors import Caller, caller
-from deja_tui.engine.faults import LoopError
-from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
-from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain
-from deja_tui.engine.wire import read_recommendation
+from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.loop import Loop
 from deja_tui.store import grains
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
     from deja_tui.cal import Result
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
-_LEASE: Final = "loop.lease"
-_LEASE_MS: Final = 120_000
 _LAST_MS: Final = 253_402_300_799_999
 
 Clock = Callable[[], int]
@@ -713,183 +708,6 @@ class Memory(Constructors):
         for row in rows:
             act.ledger_put(row)
         return len(rows)
-
-
-class Loop:
-    """The Deja Loop of one memory: runs, the queue, decisions. Every decision is about exactly one address (D15)."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-
-    @property
-    def _substrate(self) -> StoreSubstrate:
-        return self._memory.substrate
-
-    def run(
-        self,
-        *,
-        min_new: int | None = None,
-        min_new_errors: int | None = None,
-        if_stale_ms: int | None = None,
-        only: Sequence[str] = (),
-        namespaces: Sequence[str] | None = None,
-        dry_run: bool = False,
-        now_ms: int | None = None,
-    ) -> RunOutcome:
-        """One run. Gates are OR-composed; another run or writer in the way is a clean skip, ``lock_held``.
-
-        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (negative gate), LOP-E022 (needs write).
-        """
-        if any(gate is not None and gate < 0 for gate in (min_new, min_new_errors, if_stale_ms)):
-            raise LoopError("LOP-E034", "a gate is a whole number of 0 or more")
-        self._memory.who.need("read" if dry_run else "write")
-        options = RunOptions(
-            trigger=self._memory.who.actor,
-            namespaces=None if namespaces is None else tuple(namespaces),
-            only=tuple(only),
-            dry_run=dry_run,
-            min_new=min_new,
-            min_new_errors=min_new_errors,
-            if_stale_ms=if_stale_ms,
-        )
-        now = self._memory.clock() if now_ms is None else now_ms
-        self._memory.telemetry.flush()
-        gated = pipeline.gate(self._substrate, options, now)
-        if dry_run or gated.outcome == "skipped":
-            return pipeline.run(self._substrate, options, now)
-        owner = f"{os.getpid()}:{secrets.token_hex(8)}"
-        try:
-            self._take_lease(owner)
-            try:
-                return pipeline.run(self._substrate, options, now)
-            finally:
-                self._give_lease_back(owner)
-        except DejaError as fault:
-            if fault.code not in ("STO-E004", "LOP-E035"):
-                raise
-            return RunOutcome("skipped", "lock_held", gated.new_grains, gated.new_error_events)
-
-    def _take_lease(self, owner: str) -> None:
-        """One run at a time on a file (D34). The lease of a run that died runs out after two minutes."""
-        wall = time.time_ns() // 1_000_000
-        with self._memory.store.act(governed=True) as act:
-            held = self._memory.store.setting(_LEASE)
-            # one that ends later than a lease can was dated by a wrong clock
-            if held and wall < int(held["until"]) <= wall + _LEASE_MS:
-                raise LoopError("LOP-E035", "another run is under way")
-            act.set_setting(_LEASE, {"owner": owner, "until": wall + _LEASE_MS})
-
-    def _give_lease_back(self, owner: str) -> None:
-        try:
-            with self._memory.store.act(governed=True) as act:
-                held = self._memory.store.setting(_LEASE)
-                if held and held["owner"] == owner:
-                    act.set_setting(_LEASE, None)
-        except DejaError as fault:
-            # what the run stored is stored; a lease that could not be given back runs out by itself
-            if fault.code != "STO-E004":
-                raise
-
-    def queue(self, status: str | None = "pending") -> list[QueueRow]:
-        """Rows in queue order. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""
-        self._memory.who.need("read")
-        if status is not None and status not in STATUSES:
-            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
-        return reports.queue(self._substrate, None if status is None else (status,))
-
-    def resolve(self, address: str) -> str:
-        """The full address of a unique start. Raises LOP-E040, or MEM-E004 with the matches."""
-        try:
-            return self._memory.store.resolve(address, type="recommendation", namespace=LOOP_NAMESPACE)
-        except DejaError as fault:
-            if fault.code != "MEM-E001":
-                raise
-            raise LoopError(
-                "LOP-E040", "there is no such recommendation", "deja loop list --status all"
-            ) from fault
-
-    def show(self, address: str, *, allow_destructive: bool = False) -> Detail:
-        """Everything about one recommendation."""
-        self._memory.who.need("read")
-        return reports.show(
-            self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
-        )
-
-    def audit(self, address: str) -> Chain:
-        """The audit chain of one recommendation, checked; ``state`` is verified, broken or erased (D31)."""
-        self._memory.who.need("read")
-        try:
-            full = self.resolve(address)
-        except LoopError as fault:
-            gone = self._memory.store.forgotten(address) if fault.code == "LOP-E040" else []
-            if len(gone) != 1:
-                raise
-            full = gone[0]
-        return reports.chain(self._substrate, full)
-
-    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan:
-        """What an apply would do now, and what would refuse it. Writes nothing."""
-        self._memory.who.need("read")
-        return lifecycle.plan(
-            self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
-        )
-
-    def approve(self, address: str, *, because: str) -> Receipt:
-        """Pending → approved (right: review)."""
-        return lifecycle.approve(self._substrate, *self._decision("review", address, because))
-
-    def reject(self, address: str, *, because: str) -> Receipt:
-        """Pending → rejected (right: review)."""
-        return lifecycle.reject(self._substrate, *self._decision("review", address, because))
-
-    def withdraw(self, address: str, *, because: str) -> Receipt:
-        """Approved → rejected, before anything was applied (right: review)."""
-        return lifecycle.withdraw(self._substrate, *self._decision("review", address, because))
-
-    def apply(self, address: str, *, because: str, allow_destructive: bool = False) -> Receipt:
-        """Approved → applied, in one transaction with its stored inverse (rights: apply and write).
-
-        What it forgets is erased with the recommendations that quote it, this one included: its audit chain stays (D31).
-        """
-        decision = self._decision("apply", address, because)
-        memory = self._memory
-        with memory.store.act(governed=True) as act:
-            doomed = self._doomed(decision[0])
-            receipt = lifecycle.apply(self._substrate, *decision, allow_destructive=allow_destructive)
-            if doomed:
-                memory.eraser.erase_quotes(act, doomed)
-                memory.telemetry.scrub(doomed)
-        return receipt
-
-    def _doomed(self, address: str) -> list[StoredGrain]:
-        """What an apply would forget; a recommendation that cannot be read is refused by the apply itself."""
-        grain = self._substrate.get(address)
-        try:
-            operations = read_recommendation(grain).operations if grain else ()
-        except LoopError:
-            return []
-        targets = [target for one in operations if one.destructive for target in one.targets()]
-        found = (self._memory.store.get(target) for target in targets)
-        return [target for target in found if target is not None]
-
-    def approve_and_apply(self, address: str, *, because: str) -> Receipt:
-        """Pending → approved → applied with one reason; refuses a destructive proposal (D19)."""
-        return lifecycle.approve_and_apply(self._substrate, *self._decision("review", address, because))
-
-    def rollback(self, address: str, *, because: str) -> Receipt:
-        """Applied → rolled back; recall answers again what it answered before (rights: apply and write)."""
-        return lifecycle.rollback(self._substrate, *self._decision("apply", address, because))
-
-    def _decision(self, right: str, address: str, because: str) -> tuple[str, str, Caller, int]:
-        self._memory.who.need(right)
-        if not isinstance(address, str):
-            raise ValidationError("VAL-E001", "a decision is about exactly one address, given as a text")
-        lifecycle.check_reason(because)
-        return self.resolve(address), because, self._memory.who, self._memory.clock()
-
-    def change_token(self) -> object:
-        """A value that changes whenever this file changed; equal values mean nothing did."""
-        return self._memory.store.change_token()
 
 
 def _first_arrival(store: Store) -> str | None:

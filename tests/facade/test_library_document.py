@@ -12,7 +12,7 @@ import pytest
 
 from deja_tui import Memory
 from deja_tui.documents import Documents
-from deja_tui.facade import Loop
+from deja_tui.loop import Loop
 from deja_tui.store.telemetry import Telemetry
 from tests.support import ROOT
 
