@@ -7,21 +7,27 @@
   an erasure and at close. What the ring had no room for is counted as lost.
 * INV-TELE-3  After `scrub` no row tells of an erased grain, and no kept question is made of its words or quotes its
   subject or object. A sidecar that cannot be scrubbed is deleted.
-* INV-TELE-4  Counts say since when they were kept (``watching``), for each mode. A sidecar that was kept for another
-  memory under the same name is emptied.
+* INV-TELE-4  Counts say since when they were kept (``watching``), for each mode; never a time at which this sidecar was
+  not there yet. A sidecar that was kept for another memory under the same name is emptied.
+* INV-TELE-5  What is counted here is what handles with telemetry on did. A handle with telemetry off leaves no trace, so
+  a count of 0 says "by nobody who counts", not "by nobody".
 
 Modes: ``aggregate`` counts recalls a grain, free-text questions, context budgets and deliveries; ``full`` keeps a log of
 every recall as well (`LOG_DAYS` days, at most `LOG_ROWS` rows). Times are epoch ms.
+
+Analyzers read `Telemetry.watching`, `accesses`, `access_of`, `queries`, `asked` and `contexts`: one statement each, frozen rows,
+the same in every mode in which something was counted.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import threading
 import weakref
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,9 +57,14 @@ _SAMPLE_CHARS: Final = 200
 _TOP: Final = 10
 _BUSY_MS: Final = 100
 _DAY_MS: Final = 86_400_000
+_HOUR_MS: Final = 3_600_000
+_BUDGET_DAYS: Final = 400
 _APPLICATION_ID: Final = 0x64656A74  # "dejt"
-_VERSION: Final = 1
+_VERSION: Final = 2
 _WORD: Final = re.compile(r"\w+")
+_KEY: Final = re.compile(r"[0-9a-f]{32}")
+_FOREVER: Final = 2**63 - 1
+_WATCHING: Final = "SELECT mode, since FROM watching ORDER BY mode"
 
 _TABLES: Final = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -63,11 +74,14 @@ CREATE TABLE access(address BLOB PRIMARY KEY, ns TEXT NOT NULL, count INTEGER NO
 CREATE TABLE delivery(address BLOB PRIMARY KEY, count INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)
   WITHOUT ROWID;
 CREATE TABLE query(key BLOB PRIMARY KEY, ns TEXT NOT NULL, sample TEXT NOT NULL, runs INTEGER NOT NULL,
-  empties INTEGER NOT NULL, results INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE budget(day INTEGER PRIMARY KEY, samples INTEGER NOT NULL, overflows INTEGER NOT NULL);
+  empties INTEGER NOT NULL, results INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  text TEXT NOT NULL, subject TEXT, last_empty INTEGER, last_found INTEGER) WITHOUT ROWID;
+CREATE TABLE budget(hour INTEGER PRIMARY KEY, samples INTEGER NOT NULL, overflows INTEGER NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE log(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, run TEXT, ns TEXT NOT NULL, subject TEXT, query TEXT,
-  results INTEGER NOT NULL, latency_us INTEGER NOT NULL, top BLOB NOT NULL);
+  results INTEGER NOT NULL, latency_us INTEGER NOT NULL, top BLOB NOT NULL, key BLOB);
 CREATE INDEX log_at ON log(at);
+CREATE INDEX log_key ON log(key) WHERE key IS NOT NULL;
 """
 _COUNTED: Final = ("access", "delivery", "query", "budget", "log", "watching", "meta")
 
@@ -85,8 +99,30 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Accessed:
+    """One grain that was recalled: ``namespace`` is the one that was asked first; first and last in epoch ms."""
+
+    address: str
+    namespace: str
+    count: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStat:
-    """A free-text question: ``sample`` is its newest wording, at most 200 characters, not cleaned."""
+    """A free-text question. Texts are as they were asked, at most 200 characters, not cleaned.
+
+    Attributes:
+        sample: the newest wording.
+        runs: how often it was asked; ``empties``: how often nothing was found; ``results``: grains given, all runs.
+        first, last: when it was asked, epoch ms.
+        text: the normal form, under which all wordings are one: folded, white space made one space.
+        subject: what the question was narrowed to, if anything; a part of what makes two questions one.
+        last_empty, last_found: the newest run that found nothing, or something. A question whose ``last_found`` is
+            above ``last_empty`` is answered, whatever its counts say.
+        key: 32 hex digits, what `Telemetry.asked` takes.
+    """
 
     namespace: str
     sample: str
@@ -95,6 +131,21 @@ class QueryStat:
     results: int
     first: int
     last: int
+    text: str = ""
+    subject: str | None = None
+    last_empty: int | None = None
+    last_found: int | None = None
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """Contexts put together under a budget inside a window; first and last in epoch ms, None without any."""
+
+    samples: int
+    overflows: int
+    first: int | None
+    last: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +222,9 @@ class Telemetry:
         self._samples: list[tuple[int, bool]] = []
         self._delivered: list[tuple[int, str]] = []
         self._lost = 0  # what the ring had no room for since the last write
+        self._watched = False  # whether this handle has said since when it counts
         self._db: apsw.Connection | None = None
+        self._file: tuple[int, int] | None = None  # device and inode of what `_db` has open
         _HERE.add(self)
 
     @property
@@ -216,13 +269,22 @@ class Telemetry:
 
     def flush(self) -> None:
         """Write what waits. A sidecar that is busy gets it the next time."""
-        if not self.on or not (self._events or self._samples or self._delivered):
+        if self._events or self._samples or self._delivered:
+            self._put()
+
+    def _put(self) -> None:
+        """Write what waits, be it nothing: the first look at the counts is when watching begins."""
+        if not self.on:
+            return
+        waits = self._events or self._samples or self._delivered
+        if not waits and self._watched and _identity_of(self.path) == self._file:
             return
         with self._lock:
-            taken = self._take()
+            now, taken = self._clock(), self._take()
             try:
                 with self._transaction() as db:
-                    self._write(db, *taken)
+                    self._write(db, now, *taken)
+                self._began, self._watched = now, True
             except apsw.BusyError:
                 self._events.extendleft(reversed(taken[0]))
                 self._samples[:0], self._delivered[:0] = taken[1], taken[2]
@@ -251,20 +313,18 @@ class Telemetry:
     def _write(
         self,
         db: apsw.Connection,
+        now: int,
         events: list[_Event],
         samples: list[tuple[int, bool]],
         delivered: list[tuple[int, str]],
         lost: int,
     ) -> None:
-        now = self._clock()
         self._watch(db)
         db.executemany(_PUT_ACCESS, _accesses(events))
         db.executemany(_PUT_QUERY, _questions(events))
         db.executemany(_PUT_DELIVERY, _deliveries(delivered))
-        days = Counter((at // _DAY_MS, overflow) for at, overflow in samples)
-        db.executemany(
-            _PUT_BUDGET, [(day, count, count if overflow else 0) for (day, overflow), count in days.items()]
-        )
+        db.executemany(_PUT_BUDGET, [(at // _HOUR_MS, 1, int(overflow), at, at) for at, overflow in samples])
+        db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * _DAY_MS) // _HOUR_MS,))
         db.executemany(_PUT_META, [("recalls", len(events)), ("lost", lost)])
         if self.mode == "full":
             db.executemany(_PUT_LOG, [_log_row(event) for event in events])
@@ -277,7 +337,10 @@ class Telemetry:
             )
 
     def _watch(self, db: apsw.Connection) -> None:
-        """Since when each mode counts. The log of ``full`` has a gap once another mode wrote, so it begins anew."""
+        """Since when each mode counts: nothing was counted here before, so it is since this handle last wrote or was made.
+
+        The log of ``full`` has a gap once another mode wrote, so it begins anew.
+        """
         identity, kept = self._memory(), scalar(db, "SELECT value FROM meta WHERE key = 'memory'")
         if kept is not None and identity is not None and kept != identity:
             for table in _COUNTED:
@@ -298,11 +361,19 @@ class Telemetry:
 
     # --- the file ---
 
+    def _opened(self) -> apsw.Connection:
+        """The connection to the file that stands there now: another handle or a person may have deleted the one before."""
+        if self._db is not None and _identity_of(self.path) != self._file:
+            self._db.close()
+            self._db, self._watched = None, False
+        if self._db is None:
+            self._db = _connect(self.path)
+            self._file = _identity_of(self.path)
+        return self._db
+
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
-        db = self._db
-        if db is None:
-            db = self._db = _connect(self.path)
+        db = self._opened()
         db.execute("BEGIN IMMEDIATE")
         try:
             yield db
@@ -329,8 +400,7 @@ class Telemetry:
 
     def stats(self) -> TelemetryStats:
         """What is counted, what waits included."""
-        self.flush()
-        with self._lock, self._reading() as db:
+        with self._looked() as db:
             if db is None:
                 return TelemetryStats(self.mode, notice=self.notice)
             meta = dict(rows(db, "SELECT key, value FROM meta"))
@@ -339,7 +409,7 @@ class Telemetry:
             )
             return TelemetryStats(
                 mode=self.mode,
-                watching=dict(rows(db, "SELECT mode, since FROM watching ORDER BY mode")),
+                watching=dict(rows(db, _WATCHING)),
                 grains_recalled=scalar(db, "SELECT count(*) FROM access"),
                 recalls=int(meta.get("recalls", 0)),
                 queries=scalar(db, "SELECT count(*) FROM query"),
@@ -352,58 +422,139 @@ class Telemetry:
                 notice=self.notice,
             )
 
+    def watching(self) -> dict[str, int]:
+        """Since when each mode counts, epoch ms; {} when nothing was ever counted and nothing is.
+
+        The first call of a handle that counts begins the watch, so that "never recalled" can be said of a memory in
+        which nothing was recalled at all.
+        """
+        with self._looked() as db:
+            return {} if db is None else dict(rows(db, _WATCHING))
+
     def access(self) -> dict[str, Access]:
-        """Recalls by address."""
+        """Recalls by address: all of them. `access_of` asks for some, `accesses` gives rows."""
         return self._by_address("access")
+
+    def access_of(self, addresses: Iterable[str]) -> dict[str, Access]:
+        """Recalls of these grains, by address; a grain that was never recalled is left out."""
+        asked = [address for address in addresses if is_address(address)]
+        sql = (
+            "SELECT address, count, first, last FROM access"
+            " WHERE address IN (SELECT unhex(value) FROM json_each(?))"
+        )
+        with self._looked() as db:
+            found = () if db is None else rows(db, sql, (json.dumps(asked),))
+            return {address.hex(): Access(*numbers) for address, *numbers in found}
+
+    def accesses(
+        self, namespaces: Sequence[str] | None = None, *, more_than: int = 0, limit: int | None = None
+    ) -> list[Accessed]:
+        """Recalled grains, the most recalled first, then by address.
+
+        Args:
+            namespaces: only grains that were recalled there; None: everywhere.
+            more_than: only grains recalled more often than this.
+            limit: at most so many rows; None: all.
+        """
+        where, names = _within(namespaces)
+        sql = (
+            f"SELECT address, ns, count, first, last FROM access WHERE count > ? AND {where}"
+            " ORDER BY count DESC, address LIMIT ?"
+        )
+        with self._looked() as db:
+            found = () if db is None else rows(db, sql, (more_than, *names, -1 if limit is None else limit))
+            return [Accessed(address.hex(), *told) for address, *told in found]
+
+    def recalled_more_than(self, count: int = 0) -> list[bytes]:
+        """The addresses of all grains recalled more than ``count`` times, as 32 raw bytes each: for joins."""
+        with self._looked() as db:
+            found = () if db is None else rows(db, "SELECT address FROM access WHERE count > ?", (count,))
+            return [address for (address,) in found]
 
     def deliveries(self) -> dict[str, Access]:
         """Deliveries by address."""
         return self._by_address("delivery")
 
     def _by_address(self, table: str) -> dict[str, Access]:
-        self.flush()
-        with self._lock, self._reading() as db:
-            if db is None:
-                return {}
-            found = rows(db, f"SELECT address, count, first, last FROM {table}")
+        with self._looked() as db:
+            found = () if db is None else rows(db, f"SELECT address, count, first, last FROM {table}")
             return {address.hex(): Access(*numbers) for address, *numbers in found}
 
-    def queries(self, least_runs: int = 1) -> list[QueryStat]:
-        """Free-text questions asked at least so often, the most asked first."""
-        self.flush()
-        with self._lock, self._reading() as db:
+    def queries(
+        self,
+        least_runs: int = 1,
+        *,
+        least_empty_ratio: float = 0.0,
+        namespaces: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> list[QueryStat]:
+        """Free-text questions, the most asked first, then by wording.
+
+        Args:
+            least_runs: only those asked at least so often.
+            least_empty_ratio: 0 to 1; only those that found nothing in at least this share of their runs.
+            namespaces: only those asked there; None: everywhere.
+            limit: at most so many; None: all that are kept (`QUERY_ROWS`).
+        """
+        where, names = _within(namespaces)
+        sql = (
+            "SELECT ns, sample, runs, empties, results, first, last, text, subject, last_empty, last_found,"
+            f" lower(hex(key)) FROM query WHERE runs >= ? AND empties >= runs * ? AND {where}"
+            " ORDER BY runs DESC, sample, key LIMIT ?"
+        )
+        asked = (least_runs, least_empty_ratio, *names, -1 if limit is None else limit)
+        with self._looked() as db:
+            return [] if db is None else [QueryStat(*row) for row in rows(db, sql, asked)]
+
+    def asked(self, key: str, limit: int = 20) -> list[Recalled]:
+        """The newest log rows of one question (mode ``full``), newest first; ``key`` as in `QueryStat.key`."""
+        if not _KEY.fullmatch(key):
+            return []
+        return self._logged("key = ?", (bytes.fromhex(key),), limit)
+
+    def contexts(self, since_ms: int, until_ms: int | None = None) -> Contexts:
+        """Contexts put together under a budget from ``since_ms`` on, and before ``until_ms``.
+
+        Kept by the hour: the first hour counts whole, so a window may begin up to an hour early.
+        """
+        sql = (
+            "SELECT coalesce(sum(samples), 0), coalesce(sum(overflows), 0), min(first), max(last) FROM budget"
+            " WHERE hour >= ? AND last >= ? AND first < ?"
+        )
+        until = _FOREVER if until_ms is None else until_ms
+        with self._looked() as db:
             if db is None:
-                return []
-            sql = (
-                "SELECT ns, sample, runs, empties, results, first, last FROM query WHERE runs >= ?"
-                " ORDER BY runs DESC, sample"
-            )
-            return [QueryStat(*row) for row in rows(db, sql, (least_runs,))]
+                return Contexts(0, 0, None, None)
+            return Contexts(*next(rows(db, sql, (since_ms // _HOUR_MS, since_ms, until))))
 
     def budget(self, since_ms: int) -> tuple[int, int]:
-        """(contexts put together, those that had to leave something out) on the days from ``since_ms`` on."""
-        self.flush()
-        with self._lock, self._reading() as db:
-            if db is None:
-                return 0, 0
-            sql = "SELECT coalesce(sum(samples), 0), coalesce(sum(overflows), 0) FROM budget WHERE day >= ?"
-            samples, overflows = next(rows(db, sql, (since_ms // _DAY_MS,)))
-            return int(samples), int(overflows)
+        """(contexts put together, those that had to leave something out) from ``since_ms`` on; see `contexts`."""
+        found = self.contexts(since_ms)
+        return found.samples, found.overflows
 
     def log(self, since_ms: int = 0, limit: int = 1_000) -> list[Recalled]:
         """The newest rows of the log from ``since_ms`` on, newest first."""
-        self.flush()
-        with self._lock, self._reading() as db:
-            if db is None:
-                return []
-            sql = (
-                "SELECT at, run, ns, subject, query, results, latency_us, top FROM log WHERE at >= ?"
-                " ORDER BY id DESC LIMIT ?"
-            )
+        return self._logged("at >= ?", (since_ms,), limit)
+
+    def _logged(self, where: str, asked: tuple[Any, ...], limit: int) -> list[Recalled]:
+        sql = (
+            "SELECT at, run, ns, subject, query, results, latency_us, top FROM log"
+            f" WHERE {where} ORDER BY id DESC LIMIT ?"
+        )
+        with self._looked() as db:
             return [
                 Recalled(at, run, ns, subject, query, results, took, _split(top))
-                for at, run, ns, subject, query, results, took, top in rows(db, sql, (since_ms, limit))
+                for at, run, ns, subject, query, results, took, top in (
+                    () if db is None else rows(db, sql, (*asked, limit))
+                )
             ]
+
+    @contextmanager
+    def _looked(self) -> Iterator[apsw.Connection | None]:
+        """The sidecar to read from, with what waits written to it (INV-TELE-2)."""
+        self._put()
+        with self._lock, self._reading() as db:
+            yield db
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection | None]:
@@ -412,8 +563,7 @@ class Telemetry:
             yield None
             return
         try:
-            if self._db is None:
-                self._db = _connect(self.path)
+            self._opened()
         except (apsw.Error, OSError, _NotOurs) as fault:
             self._give_up(fault)
             yield None
@@ -436,10 +586,11 @@ class Telemetry:
         with self._lock:
             self._events.clear()
             self._samples, self._delivered, self._lost = [], [], 0
+            self._began = self._clock()
             if not os.path.exists(self.path):
                 return None
             try:
-                db = self._db = self._db or _connect(self.path)
+                db = self._opened()
                 set_busy(db, 10 * _BUSY_MS)
                 before = db.total_changes()
                 with self._transaction():
@@ -458,7 +609,7 @@ class Telemetry:
         try:
             if self._db is not None:
                 self._db.close(force=True)
-            self._db = None
+            self._db, self._watched = None, False
             for suffix in ("", "-journal"):
                 if os.path.exists(self.path + suffix):
                     os.unlink(self.path + suffix)
@@ -479,6 +630,21 @@ def _forked() -> None:
 
 if hasattr(os, "register_at_fork"):  # not where processes are never forked
     os.register_at_fork(after_in_child=_forked)
+
+
+def _identity_of(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _within(namespaces: Sequence[str] | None) -> tuple[str, tuple[str, ...]]:
+    """A condition on ``ns`` and what is bound to it."""
+    if namespaces is None:
+        return "1", ()
+    return "ns IN (SELECT value FROM json_each(?))", (json.dumps([door(name) for name in namespaces]),)
 
 
 class _NotOurs(Exception):
@@ -522,21 +688,23 @@ _PUT_DELIVERY: Final = (
     " count = count + excluded.count, first = min(first, excluded.first), last = max(last, excluded.last)"
 )
 _PUT_QUERY: Final = (
-    "INSERT INTO query(key, ns, sample, runs, empties, results, first, last) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO query(key, ns, sample, runs, empties, results, first, last, text, subject, last_empty, last_found)"
+    " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT(key) DO UPDATE SET sample = excluded.sample, runs = runs + excluded.runs,"
     " empties = empties + excluded.empties, results = results + excluded.results,"
-    " first = min(first, excluded.first), last = max(last, excluded.last)"
+    " first = min(first, excluded.first), last = max(last, excluded.last),"
+    " last_empty = coalesce(max(last_empty, excluded.last_empty), last_empty, excluded.last_empty),"
+    " last_found = coalesce(max(last_found, excluded.last_found), last_found, excluded.last_found)"
 )
 _PUT_BUDGET: Final = (
-    "INSERT INTO budget(day, samples, overflows) VALUES(?, ?, ?) ON CONFLICT(day) DO UPDATE SET"
-    " samples = samples + excluded.samples, overflows = overflows + excluded.overflows"
+    "INSERT INTO budget(hour, samples, overflows, first, last) VALUES(?, ?, ?, ?, ?) ON CONFLICT(hour) DO UPDATE SET"
+    " samples = samples + excluded.samples, overflows = overflows + excluded.overflows,"
+    " first = min(first, excluded.first), last = max(last, excluded.last)"
 )
 _PUT_META: Final = (
     "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = value + excluded.value"
 )
-_PUT_LOG: Final = (
-    "INSERT INTO log(at, run, ns, subject, query, results, latency_us, top) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_PUT_LOG: Final = "INSERT INTO log(at, run, ns, subject, query, results, latency_us, top, key) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def _accesses(events: list[_Event]) -> list[tuple[Any, ...]]:
@@ -565,13 +733,24 @@ def _questions(events: list[_Event]) -> list[tuple[Any, ...]]:
         if question is None:
             continue
         key = question_key(namespace, subject, question)
-        known = found.setdefault(key, [door(namespace), "", 0, 0, 0, at, at])
+        known = found.get(key)
+        if known is None:
+            told = None if subject is None else door(subject[:_SAMPLE_CHARS])
+            known = [door(namespace), "", 0, 0, 0, at, at, door(_normal(question)), told, None, None]
+            found[key] = known
         known[1] = door(question[:_SAMPLE_CHARS])
         known[2] += 1
         known[3] += not addresses
         known[4] += len(addresses)
         known[5], known[6] = min(known[5], at), max(known[6], at)
+        which = 10 if addresses else 9
+        known[which] = at if known[which] is None else max(known[which], at)
     return [(key, *values) for key, values in found.items()]
+
+
+def _normal(question: str) -> str:
+    """What all wordings of a question share, cut to what is kept."""
+    return " ".join(fold(question[: 2 * _SAMPLE_CHARS]).split())[:_SAMPLE_CHARS]
 
 
 def question_key(namespace: str, subject: str | None, question: str) -> bytes:
@@ -586,7 +765,8 @@ def _log_row(event: _Event) -> tuple[Any, ...]:
     texts = [
         None if text is None else door(text[:_SAMPLE_CHARS]) for text in (run, namespace, subject, question)
     ]
-    return at, *texts, len(addresses), took // 1_000, top
+    key = None if question is None else question_key(namespace, subject, question)
+    return at, *texts, len(addresses), took // 1_000, top, key
 
 
 def _split(top: bytes) -> tuple[str, ...]:
@@ -618,7 +798,8 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
             or any(phrase in asked for phrase in phrases)
         )
 
-    gone = [(key,) for key, sample in rows(db, "SELECT key, sample FROM query") if tells(sample)]
+    asked = rows(db, "SELECT key, sample, text, subject FROM query")
+    gone = [(key,) for key, *said in asked if any(map(tells, said))]
     db.executemany("DELETE FROM query WHERE key = ?", gone)
     told = [
         (number,)

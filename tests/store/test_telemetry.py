@@ -13,7 +13,7 @@ import pytest
 
 from deja_tui import DejaError, Memory
 from deja_tui.store import telemetry
-from deja_tui.store.telemetry import Access, Telemetry
+from deja_tui.store.telemetry import Access, Accessed, Contexts, QueryStat, Telemetry
 from tests.store.helpers import Clock
 from tests.support import DAY, NOW
 
@@ -122,6 +122,128 @@ def test_deliveries_and_budgets(memory: Memory, clock: Clock) -> None:
     assert memory.telemetry.budget(clock.at - 30 * DAY) == (1, 0)
     stats = memory.telemetry.stats()
     assert (stats.deliveries, stats.samples, stats.overflows) == (2, 2, 1)
+
+
+def test_a_look_at_the_counts_begins_the_watch(path: Path, side: Path, clock: Clock) -> None:
+    """INV-TELE-4: so that "never recalled" can be said of a memory in which nothing was recalled."""
+    with opened(path, "aggregate", clock) as memory:
+        memory.add_fact("ada", "likes", "tea")
+        assert not side.exists()
+        clock.at += 5
+        assert memory.telemetry.watching() == {"aggregate": NOW}
+    clock.at += DAY
+    with opened(path, "aggregate", clock) as memory:
+        assert memory.telemetry.watching() == {"aggregate": NOW}
+    with opened(path, "off", clock) as memory:
+        assert memory.telemetry.watching() == {"aggregate": NOW}
+
+
+def test_nobody_watches_where_nothing_is_counted(path: Path, side: Path, clock: Clock) -> None:
+    """INV-TELE-5: a handle with telemetry off begins no watch."""
+    with opened(path, "off", clock) as memory:
+        memory.recall("ada")
+        assert memory.telemetry.watching() == {}
+        assert memory.telemetry.contexts(0) == Contexts(0, 0, None, None)
+        assert memory.telemetry.queries() == []
+        assert memory.telemetry.accesses() == []
+        assert memory.telemetry.access_of(["a" * 64]) == {}
+        assert memory.telemetry.recalled_more_than() == []
+        assert memory.telemetry.asked("0" * 32) == []
+    assert not side.exists()
+
+
+@pytest.mark.parametrize("how", ["deleted by a person", "deleted by a scrub"])
+def test_a_watch_never_reaches_behind_its_sidecar(memory: Memory, side: Path, clock: Clock, how: str) -> None:
+    """INV-TELE-4: a handle that outlives the sidecar says since when the new one counts, not since when it is open."""
+    memory.recall("ada")
+    assert memory.telemetry.watching() == {"aggregate": NOW, "full": NOW}
+    clock.at += 30 * DAY
+    memory.recall("ada")
+    memory.telemetry.flush()
+    if how == "deleted by a person":
+        side.unlink()
+        since = clock.at
+    else:
+        other = apsw.Connection(str(side))
+        other.execute("BEGIN IMMEDIATE")
+        clock.at += DAY
+        since = clock.at
+        assert memory.telemetry.scrub(memory.store.recall(namespace="shared", subject="bo")) is None
+        other.close()
+    clock.at += DAY
+    assert memory.telemetry.watching() == {"aggregate": since, "full": since}
+    assert memory.telemetry.access() == {}
+    memory.recall("ada")
+    assert memory.telemetry.stats().recalls == 1
+    assert side.exists()
+
+
+def test_access_counts_can_be_asked_for_by_address_namespace_and_number(path: Path, clock: Clock) -> None:
+    """What an analyzer of never recalled grains joins with: set-based, most recalled first."""
+    with opened(path, "aggregate", clock) as memory:
+        first = memory.add_fact("ada", "likes", "tea")
+        second = memory.add_fact("bo", "likes", "figs", namespace="other")
+        third = memory.add_fact("cy", "likes", "rye")
+        for subject, space, times in (("ada", "shared", 3), ("bo", "other", 1)):
+            for _ in range(times):
+                memory.recall(subject, namespace=space)
+        told = memory.telemetry
+        ada = Accessed(first, "shared", 3, NOW, NOW)
+        bo = Accessed(second, "other", 1, NOW, NOW)
+        assert told.accesses() == [ada, bo]
+        assert told.accesses(["other", "none"]) == [bo]
+        assert told.accesses(more_than=1) == [ada]
+        assert told.accesses(limit=1) == [ada]
+        assert told.access_of([third, second, "no address"]) == {second: Access(1, NOW, NOW)}
+        assert told.recalled_more_than(1) == [bytes.fromhex(first)]
+        assert sorted(told.recalled_more_than()) == sorted(map(bytes.fromhex, (first, second)))
+
+
+def test_a_question_says_when_it_was_last_answered(path: Path, clock: Clock) -> None:
+    """A gap that was closed since is told by `last_found` above `last_empty`, whatever the counts say."""
+    with opened(path, "full", clock) as memory:
+        memory.search("Opening  hours")
+        clock.at += 5
+        memory.search("opening hours", namespace="other")
+        for _ in range(4):
+            memory.search("OPENING HOURS")
+        (gap,) = memory.telemetry.queries(2, least_empty_ratio=0.8)
+        memory.add_fact("shop", "opening hours", "nine to five")
+        clock.at += 5
+        memory.search("opening hours")
+        (closed,) = memory.telemetry.queries(2, least_empty_ratio=0.8, namespaces=["shared"])
+        assert memory.telemetry.queries(2, least_empty_ratio=0.9) == []
+        assert [found.namespace for found in memory.telemetry.queries(limit=1)] == ["shared"]
+        rows = memory.telemetry.asked(closed.key, limit=2)
+        assert memory.telemetry.asked("not a key") == []
+    assert (gap.last_empty, gap.last_found) == (NOW + 5, None)
+    assert closed == QueryStat(
+        namespace="shared",
+        sample="opening hours",
+        runs=6,
+        empties=5,
+        results=1,
+        first=NOW,
+        last=NOW + 10,
+        text="opening hours",
+        subject=None,
+        last_empty=NOW + 5,
+        last_found=NOW + 10,
+        key=gap.key,
+    )
+    assert [(row.query, row.results) for row in rows] == [("opening hours", 1), ("OPENING HOURS", 0)]
+
+
+def test_contexts_are_windowed_by_the_hour(memory: Memory, clock: Clock) -> None:
+    """A 30-day window leaves out what is older by more than an hour, and says what it spans."""
+    for hours, overflow in ((0, True), (1, False), (24 * 30, True), (24 * 31, False)):
+        clock.at = NOW + hours * 3_600_000
+        memory.telemetry.assembled(overflow)
+    told = memory.telemetry
+    assert told.contexts(clock.at - 30 * DAY) == Contexts(2, 1, NOW + 30 * DAY, NOW + 31 * DAY)
+    assert told.contexts(0, NOW + 2 * 3_600_000) == Contexts(2, 1, NOW, NOW + 3_600_000)
+    assert told.contexts(0) == Contexts(4, 2, NOW, NOW + 31 * DAY)
+    assert told.contexts(clock.at + DAY) == Contexts(0, 0, None, None)
 
 
 def test_a_recall_writes_nothing_and_an_act_writes_what_waits(path: Path, side: Path, clock: Clock) -> None:
