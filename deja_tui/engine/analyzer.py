@@ -16,7 +16,8 @@ from deja_tui.engine.draft import Draft
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import identity
 from deja_tui.engine.objects import Activation
-from deja_tui.engine.reader import Reader
+from deja_tui.engine.reader import Books, Reader
+from deja_tui.engine.substrate import LedgerRow
 
 DAY_MS: Final = 86_400_000
 
@@ -100,9 +101,34 @@ class Covered:
     at: int
 
 
+class BudgetSpent(Exception):
+    """An analyzer has used up its work budget of this run (D29). The run handles it; an analyzer lets it pass."""
+
+
+class Budget:
+    """Work that one analyzer may do in one run, in grains looked at: a count, never seconds."""
+
+    __slots__ = ("left", "reached")
+
+    def __init__(self, units: int) -> None:
+        self.left = units
+        self.reached: int | None = None
+
+    def spend(self, units: int) -> None:
+        """Raises `BudgetSpent` when less is left."""
+        if units > self.left:
+            raise BudgetSpent
+        self.left -= units
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an analyzer may see: a reader, its resolved parameters, the run's time and namespaces."""
+    """What an analyzer may see: a reader, its resolved parameters, the run's time and namespaces.
+
+    ``outcomes`` are the measurements that this run made before analysis. ``telemetry`` reads what was counted of recalls;
+    None where nothing was. ``watermark`` is the arrival position up to which this analyzer has looked before; 0: look at
+    everything (a first run, a full sweep).
+    """
 
     read: Reader
     params: Mapping[str, Any]
@@ -110,6 +136,31 @@ class Context:
     namespaces: Sequence[str] | None
     family: str
     covered: Mapping[str, Covered] = field(default_factory=dict)
+    outcomes: Sequence[Any] = ()
+    telemetry: Any = None
+    watermark: int = 0
+    books: Books | None = None
+    budget: Budget | None = None
+
+    def spend(self, units: int = 1) -> None:
+        """Count work, in grains looked at. Raises `BudgetSpent` when the run's budget for this analyzer is used up;
+        what was yielded before is kept, and the analyzer is told as skipped with the reason ``budget`` (D29)."""
+        if self.budget is not None:
+            self.budget.spend(units)
+
+    def reached(self, seq: int) -> None:
+        """Say that everything up to this arrival position was looked at: a spent budget resumes from there."""
+        if self.budget is not None:
+            self.budget.reached = seq
+
+    def open_for(self, target_ref: str, action: str) -> LedgerRow | None:
+        """The pending or approved recommendation that this finding would be, made here; None when there is none."""
+        rows = self.books.of(identity(self.family, target_ref, action)) if self.books else []
+        return next((row for row in reversed(rows) if row.status in ("pending", "approved")), None)
+
+    def ledger(self, statuses: Sequence[str] | None = None) -> list[LedgerRow]:
+        """Recommendations of this analyzer's family made here, in queue order; None: every status."""
+        return self.books.family(self.family, statuses) if self.books else []
 
     def covered_until(self, target_ref: str, action: str) -> Covered | None:
         """Up to where an applied recommendation of this identity covers evidence; None: nothing was applied."""

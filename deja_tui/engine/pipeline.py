@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from deja_tui.engine import audit, lifecycle, views
-from deja_tui.engine.analyzer import Analyzer, Context, Covered
+from deja_tui.engine.analyzer import Analyzer, Budget, BudgetSpent, Context, Covered
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.faults import LoopError
@@ -29,7 +29,7 @@ from deja_tui.engine.identity import identity
 from deja_tui.engine.ledger import cooling_until
 from deja_tui.engine.objects import SEVERITIES, Activation, Recommendation, RunOutcome, SkippedAnalyzer
 from deja_tui.engine.operations import Operation, to_plain
-from deja_tui.engine.reader import Reader
+from deja_tui.engine.reader import Books, Reader
 from deja_tui.engine.substrate import LedgerRow, Position, Substrate
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation, recommendation_grain
@@ -37,6 +37,14 @@ from deja_tui.errors import DejaError, ValidationError
 
 LAST_RUN: Final = "loop.last_run"
 FIRST_RUN: Final = "loop.first_run"
+WATERMARK: Final = "loop.watermark."
+WORK_BUDGET: Final = 5_000_000  # grains one analyzer may look at in one run (D29)
+# what a memory may lack, and how a person provides it
+_PROVIDED_BY: Final = {
+    "telemetry": "deja --telemetry aggregate …",
+    "forks": "this memory cannot tell forks",
+    "embeddings": "not in this version",
+}
 _BECAUSE_PROPOSED: Final = "the analyzer found it"
 _BECAUSE_REFRESHED: Final = "the finding has changed since it was first proposed"
 _BECAUSE_GONE: Final = "the finding no longer holds"
@@ -159,7 +167,7 @@ def _check_only(only: Sequence[str], analyzers: Sequence[Analyzer]) -> None:
 def _analyze(
     substrate: Substrate, analyzers: Sequence[Analyzer], options: RunOptions, now_ms: int
 ) -> _Analysis:
-    reader = Reader(substrate)
+    reader, books = Reader(substrate), Books(substrate)
     covered = _covered(substrate)
     result = _Analysis([], [], [], {})
     for analyzer in analyzers:
@@ -170,14 +178,33 @@ def _analyze(
         if not (manifest.default_on if config.enabled is None else config.enabled):
             result.skip(manifest.id, "disabled")
             continue
+        missing = _missing(substrate, manifest.requires)
+        if missing:
+            result.skip(manifest.id, missing)
+            continue
+        drafts: list[Draft] = []
         try:
             params = manifest.resolve(config.params)
             floor = _floor(config.severity_floor)
-            spaces = views.user_namespaces(config.namespaces or options.namespaces)
-            context = Context(reader, params, now_ms, spaces, manifest.family, covered)
-            drafts = list(analyzer.analyze(context))
+            context = Context(
+                reader,
+                params,
+                now_ms,
+                views.user_namespaces(config.namespaces or options.namespaces),
+                manifest.family,
+                covered,
+                telemetry=views.capability(substrate, "telemetry"),
+                watermark=int((views.setting(substrate, WATERMARK + manifest.id) or {}).get("seq", 0)),
+                books=books,
+                budget=Budget(WORK_BUDGET),
+            )
+            drafts.extend(analyzer.analyze(context))  # what was yielded before a budget ran out stays
             if not drafts:
                 result.probes[manifest.id] = analyzer.probe(context)
+        except BudgetSpent:
+            result.skip(manifest.id, "budget")
+            _keep_acceptable(result, analyzer, params, drafts, floor)
+            continue
         except DejaError as fault:
             result.skip(manifest.id, str(fault))
             continue
@@ -187,6 +214,14 @@ def _analyze(
         result.ran.append(manifest.id)
         _keep_acceptable(result, analyzer, params, drafts, floor)
     return result
+
+
+def _missing(substrate: Substrate, requires: Sequence[str]) -> str | None:
+    """Why an analyzer cannot work on this memory, with what provides it; None when nothing is missing."""
+    for name in requires:
+        if views.capability(substrate, name) is None:
+            return f"missing {name}: {_PROVIDED_BY.get(name, 'this memory does not offer it')}"
+    return None
 
 
 def _floor(floor: str | None) -> str:
@@ -265,7 +300,7 @@ def _store(
             substrate, LAST_RUN, {"at": now_ms, "seq": here.seq, "grains": here.grains, "errors": here.errors}
         )
         for name in analysis.ran:
-            views.set_setting(substrate, f"loop.watermark.{name}", {"at": now_ms, "seq": here.seq})
+            views.set_setting(substrate, WATERMARK + name, {"at": now_ms, "seq": here.seq})
         if views.setting(substrate, FIRST_RUN) is None:
             views.set_setting(substrate, FIRST_RUN, {"at": now_ms})
     return replace(

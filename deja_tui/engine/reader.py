@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deja_tui.engine import views
-from deja_tui.engine.substrate import FailureCluster, Position, StoredGrain, Substrate, is_reserved
+from deja_tui.engine.substrate import (
+    FailureCluster,
+    LedgerRow,
+    Position,
+    StoredGrain,
+    Substrate,
+    is_reserved,
+)
 
 
 class Reader:
@@ -56,3 +63,22 @@ class Reader:
         if is_reserved(namespace):
             return []
         return views.fact_matches(self.__substrate, namespace, subject, relation)
+
+
+class Books:
+    """What was recommended and decided here, for analyzers that must know it. Foreign rows are history (D5)."""
+
+    __slots__ = ("__substrate",)
+
+    def __init__(self, substrate: Substrate) -> None:
+        self.__substrate = substrate
+
+    def of(self, identity: str) -> list[LedgerRow]:
+        """Rows of one identity, oldest decision first, refreshed ones left out."""
+        rows = views.ledger_by_identity(self.__substrate, [identity]).get(identity, [])
+        return [row for row in rows if not row.foreign]
+
+    def family(self, family: str, statuses: Sequence[str] | None) -> list[LedgerRow]:
+        """Rows of one family of analyzers, whatever their major version, in queue order."""
+        rows = views.ledger(self.__substrate, statuses)
+        return [row for row in rows if not row.foreign and row.analyzer.rsplit("/", 1)[0] == family]

@@ -229,6 +229,11 @@ def intact(substrate: Substrate, address: str) -> bool:
 # --- optional capabilities ---------------------------------------------------------------------------
 
 
+def capability(substrate: Substrate, name: str) -> Any:
+    """What a substrate offers under ``name`` beyond the five methods; None when it has no such thing (D10)."""
+    return getattr(substrate, name, None)
+
+
 def atomic(substrate: Substrate) -> AbstractContextManager[None]:
     """One act around several writes, as far as the substrate offers it."""
     return substrate.atomic() if isinstance(substrate, Atomic) else nullcontext()

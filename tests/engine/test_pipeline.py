@@ -862,3 +862,50 @@ def test_one_more_call_does_not_take_an_approval_back() -> None:
     assert (outcome.stored, outcome.refreshed, outcome.closed) == (0, 0, 0)
     assert only(substrate, "approved") == address
     assert lifecycle.apply(substrate, address, "as approved", ANA, NOW + 2).to_status == "applied"
+
+
+# --- what an analyzer is given -----------------------------------------------------------------------
+
+
+def test_a_spent_budget_keeps_what_was_found_and_closes_nothing() -> None:
+    """D29: skipped with the reason ``budget``, watermark unmoved, the others unharmed."""
+    substrate = both()
+    assert with_fake(substrate, lambda ctx: [sound(ctx)]).stored == 3
+    mark = substrate.settings["loop.watermark.test.fake/2"]
+
+    def greedy(ctx: Context) -> Iterable[Draft]:
+        yield sound(ctx, target_ref="entity:shared/planted#two")
+        ctx.spend(10**9)
+        yield sound(ctx, target_ref="entity:shared/planted#three")
+
+    outcome = with_fake(substrate, greedy, NOW + 1)
+    assert [(one.id, one.reason) for one in outcome.analyzers_skipped] == [("test.fake/2", "budget")]
+    assert (outcome.stored, outcome.closed, list(outcome.analyzers_run)) == (1, 0, BOTH)
+    assert substrate.settings["loop.watermark.test.fake/2"] == mark
+
+
+def test_a_missing_capability_skips_with_what_provides_it() -> None:
+    """A memory without the capability is no fault; the reason names it and the command."""
+    outcome = with_fake(both(), lambda ctx: [sound(ctx)], requires=("telemetry",))
+    (told,) = outcome.analyzers_skipped
+    assert told.id == "test.fake/2"
+    assert told.reason.startswith("missing telemetry: deja --telemetry aggregate")
+
+
+def test_an_analyzer_is_told_what_is_open_and_what_was_decided() -> None:
+    """Rows of its own family, made here; the open one of a target and action."""
+    substrate = both()
+    seen: list[Any] = []
+
+    def looking(ctx: Context) -> Iterable[Draft]:
+        open_ = ctx.open_for("entity:shared/planted#one", "flag")
+        seen.append((open_.address if open_ else None, [row.status for row in ctx.ledger()], ctx.watermark))
+        return [sound(ctx)]
+
+    with_fake(substrate, looking)
+    planted = next(row for row in views.ledger(substrate) if row.analyzer == "test.fake/2").address
+    with_fake(substrate, looking, NOW + 1)
+    lifecycle.reject(substrate, planted, "no", ANA, NOW + 2)
+    with_fake(substrate, looking, NOW + 3, id="test.fake/3")
+    here = views.position(substrate).seq
+    assert seen == [(None, [], 0), (planted, ["pending"], here), (None, ["rejected"], 0)]
