@@ -59,11 +59,14 @@ CODES: Final[dict[str, str]] = {
     "LOP-E033": "no such analyzer",
     "LOP-E034": "a gate value is malformed",
     "LOP-E035": "another run holds the lock",
+    "LOP-E036": "an analyzer cannot be registered under this name or command",
     "LOP-E040": "no such recommendation",
+    "LOP-E051": "an analyzer command failed, took too long or gave an answer that cannot be read",
     "LOP-E099": "internal error of the engine",
     # capture and import
     "IMP-E001": "the source does not exist or cannot be read",
     "IMP-E002": "the source is not of the named kind",
+    "IMP-E003": "which importer to take is not known",
     # surfaces
     "CLI-E001": "the command needs a terminal",
     "CLI-E002": "the clock override is not a number of milliseconds",
