@@ -10,7 +10,14 @@ from typing import Any, Final
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import target_class
 from deja_tui.engine.objects import SEVERITIES
-from deja_tui.engine.operations import Operation, canonical, check
+from deja_tui.engine.operations import (
+    Alternative,
+    Operation,
+    canonical,
+    check,
+    check_alternatives,
+    check_data,
+)
 
 MAX_EVIDENCE: Final = 64
 MAX_ARGUMENT: Final = 500
@@ -37,6 +44,8 @@ class Draft:
     metric: Mapping[str, Any] | None = None
     confidence: float = 0.8
     importance: float = 0.5
+    alternatives: tuple[Alternative, ...] = ()  # none, or 2 to 8 of them; the first is `operations` (D20)
+    data: Mapping[str, Any] | None = None  # what a flag says: plain data of at most 4 KiB
 
 
 def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
@@ -54,6 +63,8 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
     if draft.severity not in SEVERITIES or not cited or not all(isinstance(one, str) for one in cited):
         raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
     check(draft.operations)
+    check_alternatives(draft.alternatives, draft.operations)
+    check_data(draft.data)
     return replace(
         draft,
         evidence=tuple(cited),

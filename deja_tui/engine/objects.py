@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from deja_tui.engine.operations import Operation
+from deja_tui.engine.operations import Alternative, Operation
 
 Severity = Literal["info", "low", "medium", "high"]
 SEVERITIES: Final[tuple[str, ...]] = ("info", "low", "medium", "high")
@@ -45,16 +45,29 @@ class Recommendation:
     created_at: int
     since: int
     refreshes: str | None
+    alternatives: tuple[Alternative, ...] = ()  # none, or 2 to 8 of them; the first is `operations` (D20)
+    data: Mapping[str, Any] | None = None
 
     @property
     def destructive(self) -> bool:
-        """Recomputed from the operations, never believed from bytes (D8)."""
+        """Whether what is proposed by default erases. Recomputed from the operations, never believed from bytes (D8)."""
         return any(op.destructive for op in self.operations)
 
     @property
     def rollbackable(self) -> bool:
-        """Whether an apply will store an inverse."""
-        return bool(self.operations) and not self.destructive
+        """Whether an apply of what is proposed by default will store an inverse."""
+        return bool(self.operations) and all(op.undoable for op in self.operations)
+
+    @property
+    def choices(self) -> tuple[Alternative, ...]:
+        """What a reviewer may choose from, the default first; one without a label where there is no choice."""
+        return self.alternatives or (Alternative("", self.operations),)
+
+    def chosen(self, choice: int) -> tuple[Operation, ...]:
+        """What an approval with ``choice`` carries out. Raises IndexError when there is no such alternative."""
+        if choice < 0:
+            raise IndexError(choice)
+        return self.choices[choice].operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,7 @@ class AuditEntry:
     creator: str | None = None
     trigger: str | None = None
     origin: str | None = None
+    choice: int = 0  # of an approval: the number of the alternative that an apply will carry out
 
 
 @dataclass(frozen=True, slots=True)

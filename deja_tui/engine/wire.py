@@ -13,7 +13,7 @@ from typing import Any, Final
 from deja_tui.engine.draft import Draft
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import SEVERITIES, STATUSES, AuditEntry, Recommendation, Summary
-from deja_tui.engine.operations import from_plain, to_plain
+from deja_tui.engine.operations import alternatives_from_plain, alternatives_to_plain, from_plain, to_plain
 from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, StoredGrain
 
 AUDIT_KIND: Final = "loop"
@@ -48,6 +48,10 @@ def recommendation_grain(
         "evidence_total": draft.evidence_total,
         "since": since,
     }
+    if draft.alternatives:
+        proposal["alternatives"] = alternatives_to_plain(draft.alternatives)
+    if draft.data is not None:
+        proposal["data"] = dict(draft.data)
     if draft.remaining:
         proposal["remaining"] = draft.remaining
     if refreshes:
@@ -82,6 +86,8 @@ def read_recommendation(grain: StoredGrain) -> Recommendation:
         refreshes, metric = _optional_text(proposal.get("refreshes")), grain.get("metric_snapshot")
         parents = _addresses(grain.get("derived_from", ()))
         evidence = parents[:-1] if refreshes and parents[-1:] == (refreshes,) else parents
+        operations = tuple(from_plain(plain) for plain in _list(proposal["ops"]))
+        data = proposal.get("data")
         return Recommendation(
             address=grain.address,
             analyzer=_text(analyzer["id"]),
@@ -91,7 +97,7 @@ def read_recommendation(grain: StoredGrain) -> Recommendation:
             identity=_text(grain.get("dedup_key")),
             summary=Summary(_text(summary["template_id"]), _mapping(summary["args"])),
             severity=_one_of(grain.get("severity"), SEVERITIES),
-            operations=tuple(from_plain(plain) for plain in _list(proposal["ops"])),
+            operations=operations,
             evidence=evidence,
             evidence_total=max(int(proposal["evidence_total"]), len(evidence)),
             evidence_query=_optional_text(grain.get("evidence_query")),
@@ -102,6 +108,8 @@ def read_recommendation(grain: StoredGrain) -> Recommendation:
             created_at=grain.created_at,
             since=int(proposal["since"]),
             refreshes=refreshes,
+            alternatives=alternatives_from_plain(proposal.get("alternatives", ()), operations),
+            data=None if data is None else _mapping(data),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as fault:
         raise LoopError("LOP-E012", "the recommendation grain lacks something it needs") from fault
@@ -151,7 +159,7 @@ def read_audit(grain: StoredGrain) -> AuditEntry | None:
     if not well_formed:
         return None
     shift = 1 if from_status is None else 2
-    inverse = context.get("inverse")
+    inverse, choice = context.get("inverse"), context.get("choice", 0)
     return AuditEntry(
         address=grain.address,
         recommendation=parents[0],
@@ -168,6 +176,7 @@ def read_audit(grain: StoredGrain) -> AuditEntry | None:
         creator=_optional_text(context.get("creator")),
         trigger=_optional_text(context.get("trigger")),
         origin=_optional_text(context.get("source")),
+        choice=choice if isinstance(choice, int) and not isinstance(choice, bool) else -1,
     )
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deja_tui.engine import lifecycle, reports, views
+from deja_tui.engine.draft import Draft
 from deja_tui.engine.objects import SEVERITIES, STATUSES
-from deja_tui.engine.operations import Add, Forget, Retire
+from deja_tui.engine.operations import Add, Alternative, DefineQuery, Forget, Retire
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import audit_grain, read_audit, read_recommendation, recommendation_grain
@@ -71,6 +72,62 @@ def test_a_recommendation_survives_being_stored(
     assert (body.evidence_total, body.remaining) == (len(evidence) + more, more)
     assert (body.metric, body.evidence_query) == ({"metric": "m"}, "RECALL facts")
     assert (body.confidence, body.importance) == (0.8, 0.5)
+
+
+def test_alternatives_and_data_survive_being_stored() -> None:
+    """D20: the choice a reviewer has is the one that was proposed; a flag's data is read back (D25)."""
+    choice = (Alternative("a stays", (Retire(B, A),)), Alternative("b stays", (Retire(A, B),)))
+    flag = {"configure": {"analyzer": "loop.x/1", "param": "extra_relations", "add": "timezone"}}
+    for over in ({"alternatives": choice}, {"data": flag, "operations": ()}):
+        found = draft(over.pop("operations", choice[0].operations), [A], **over)
+        body = read_recommendation(as_stored(_stored_form(found)))
+        assert (body.operations, body.alternatives, body.data) == (
+            found.operations, found.alternatives, found.data,
+        )  # fmt: skip
+
+
+def test_what_is_done_by_default_is_what_a_choice_of_none_means() -> None:
+    """D20: choice 0 is `operations`, with or without alternatives; any other must be there."""
+    choice = (
+        Alternative("keep", (DefineQuery("q", "RECALL facts", None),)),
+        Alternative("erase", (Forget(A),)),
+    )
+    body = read_recommendation(as_stored(_stored_form(draft(choice[0].operations, [A], alternatives=choice))))
+    assert (body.destructive, body.rollbackable) == (False, True)
+    assert body.chosen(0) == body.operations
+    assert body.chosen(1) == (Forget(A),)
+    for number in (-1, 2):
+        with pytest.raises(IndexError):
+            body.chosen(number)
+    alone = read_recommendation(as_stored(_stored_form(draft([Forget(A)], [A]))))
+    assert [one.operations for one in alone.choices] == [(Forget(A),)]
+
+
+@pytest.mark.parametrize("over", [{"alternatives": 7}, {"alternatives": [{"label": 1}]}, {"data": [1]}])
+def test_a_malformed_choice_makes_the_recommendation_unreadable(over: dict[str, Any]) -> None:
+    """LOP-E012: nobody decides about half of a proposal."""
+    grain = _stored_form(draft([Retire(A, B)], [A]))
+    fields = {**grain.fields, "proposal_data": {**grain.fields["proposal_data"], **over}}
+    with refused("LOP-E012"):
+        read_recommendation(as_stored(grain, fields=fields))
+
+
+@pytest.mark.parametrize(("written", "read"), [(None, 0), (2, 2), ("1", -1), (True, -1)])
+def test_the_choice_of_an_approval_is_kept_in_its_entry(written: Any, read: int) -> None:
+    """D20: a choice that is no number is no alternative at all, so nothing can be applied on it."""
+    notes = {} if written is None else {"choice": written}
+    grain = audit_grain(
+        recommendation=A, previous=B, from_status="pending", to_status="approved", actor="user:ana",
+        observer="human", because="seen", at=1, notes=notes,
+    )  # fmt: skip
+    entry = read_audit(as_stored(grain))
+    assert entry is not None and entry.choice == read
+
+
+def _stored_form(found: Draft) -> NewGrain:
+    return recommendation_grain(
+        found, analyzer="x", params={}, identity="i", now_ms=1, since=1, refreshes=None
+    )
 
 
 def test_nothing_that_grants_is_believed_from_bytes() -> None:
