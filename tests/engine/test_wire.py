@@ -121,7 +121,8 @@ def test_the_choice_of_an_approval_is_kept_in_its_entry(written: Any, read: int)
         observer="human", because="seen", at=1, notes=notes,
     )  # fmt: skip
     entry = read_audit(as_stored(grain))
-    assert entry is not None and entry.choice == read
+    assert entry is not None
+    assert entry.choice == read
 
 
 def _stored_form(found: Draft) -> NewGrain:
