@@ -60,6 +60,7 @@ CODES: Final[dict[str, str]] = {
     "LOP-E034": "a gate value is malformed",
     "LOP-E035": "another run holds the lock",
     "LOP-E036": "an analyzer cannot be registered under this name or command",
+    "LOP-E037": "a policy or a configuration document is malformed",
     "LOP-E040": "no such recommendation",
     "LOP-E051": "an analyzer command failed, took too long or gave an answer that cannot be read",
     "LOP-E099": "internal error of the engine",
