@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
@@ -60,7 +60,7 @@ from deja_tui.store.oplog import LogEntry
 from deja_tui.store.search import TailReader
 from deja_tui.store.stats import Counts
 from deja_tui.store.terms import Terms, find_space, space_filter
-from deja_tui.store.views import FailureCluster, Position
+from deja_tui.store.views import ColdFacts, FailureCluster, Position
 from deja_tui.store.write import Act, Transaction, refuse_reserved
 
 __all__ = ["Fault", "Store"]
@@ -530,10 +530,18 @@ class Store:
         )
 
     @coded
-    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+    def duplicate_facts(self, namespaces: Sequence[str] | None, after: int = 0) -> list[list[StoredGrain]]:
         """See `views.duplicate_facts`."""
         with self.snapshot():
-            return views.duplicate_facts(self._db(), namespaces)
+            return views.duplicate_facts(self._db(), namespaces, after)
+
+    @coded
+    def cold_facts(
+        self, before_ms: int, warm: Collection[bytes], namespaces: Sequence[str] | None, limit: int
+    ) -> list[ColdFacts]:
+        """See `views.cold_facts`."""
+        with self.snapshot():
+            return views.cold_facts(self._db(), before_ms, warm, namespaces, limit)
 
     @coded
     def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:

@@ -6,19 +6,22 @@ Their answers equal what the same view finds by scanning; `tests/store/test_view
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import apsw
 
 from deja_tui.store import oplog, schema
+from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address
 from deja_tui.store.read import asked
 from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, readable
-from deja_tui.store.sql import listed, rows
+from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.store.terms import find_space, find_term, space_filter
 from deja_tui.text import fold
 
@@ -44,6 +47,14 @@ class FailureCluster(NamedTuple):
     count: int  # type: ignore[assignment]
     calls: int
     namespace: str
+
+
+class ColdFacts(NamedTuple):
+    """Live facts of one namespace that nobody asked for: how many, and the oldest of them."""
+
+    namespace: str
+    total: int
+    oldest: list[StoredGrain]
 
 
 def position(db: apsw.Connection) -> Position:
@@ -121,20 +132,48 @@ def tool_failure_members(
 # --- facts ------------------------------------------------------------------------------------------
 
 
-def duplicate_facts(db: apsw.Connection, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+# What makes a live fact: an arrival, or a mark that opens an old one again. A mark made after a grain arrived has a higher
+# op-log position than the grain has an arrival position, so one number bounds both.
+_OPENED: Final = f"""
+  SELECT g.ns, g.s, g.r, g.k FROM mark m CROSS JOIN grain g ON g.id = m.gid
+   WHERE m.seq > ?1 AND m.kind = {oplog.MARKS["reopen"]} AND g.r IS NOT NULL AND g.dead = 0
+"""
+_DUPLICATES: Final = f"""
+SELECT min(id), max(id), count(*), ns, s, r, k FROM grain INDEXED BY g_fact
+ WHERE {schema.LIVE_FACT} AND {{where}}
+ GROUP BY ns, s, r, k HAVING count(*) > 1 AND (max(id) > ?1 OR (ns, s, r, k) IN ({_OPENED}))
+"""
+_TOUCHED: Final = f"""
+WITH touched(ns, s, r, k) AS (
+  SELECT ns, s, r, k FROM grain NOT INDEXED WHERE id > ?1 AND {schema.LIVE_FACT} AND {{where}}
+  UNION {_OPENED} AND {{where}}
+)
+SELECT min(g.id), max(g.id), count(*), g.ns, g.s, g.r, g.k
+  FROM touched t CROSS JOIN grain g INDEXED BY g_fact ON g.ns = t.ns AND g.s = t.s AND g.r = t.r AND g.k = t.k
+ WHERE g.r IS NOT NULL AND g.dead = 0
+ GROUP BY g.ns, g.s, g.r, g.k HAVING count(*) > 1
+"""
+_FEW: Final = 8
+"""Above this part of the file, walking the index from end to end is cheaper than reading the rows that arrived (measured)."""
+
+
+def duplicate_facts(
+    db: apsw.Connection, namespaces: Sequence[str] | None, after: int = 0
+) -> list[list[StoredGrain]]:
     """Groups of two or more live facts with one key, each ordered by (created_at, address). Text decides later (D11).
 
     Groups are sorted by namespace and folded text. Namespaces are compared exactly: recall reads one.
+
+    With ``after``, an arrival position: only groups in which a member arrived, or became live again, after it; each is given
+    whole. The cost is then that of what is new, not that of the file.
     """
-    where = f"{schema.LIVE_FACT} AND {_in(db, namespaces)}"
-    keys = (
-        f"SELECT min(id), max(id), count(*), ns, s, r, k FROM grain INDEXED BY g_fact WHERE {where}"
-        " GROUP BY ns, s, r, k HAVING count(*) > 1"
-    )
-    more = f"SELECT id FROM grain INDEXED BY g_fact WHERE {where} AND ns = ? AND s = ? AND r = ? AND k = ?"
+    newest = scalar(db, "SELECT max(id) FROM grain") or 0
+    statement = _TOUCHED if (newest - after) * _FEW < newest else _DUPLICATES
+    keys = rows(db, statement.format(where=_in(db, namespaces)), (after,))
+    more = f"SELECT id FROM grain INDEXED BY g_fact WHERE {schema.LIVE_FACT} AND ns = ? AND s = ? AND r = ? AND k = ?"
     ids = [
         (first, last) if count == 2 else [row[0] for row in rows(db, more, key)]
-        for first, last, count, *key in rows(db, keys)
+        for first, last, count, *key in keys
     ]
     sql = f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
     members = {
@@ -164,6 +203,47 @@ def fact_matches(db: apsw.Connection, namespace: str, subject: str, relation: st
     )
     found = _grains(rows(db, sql, here))
     return [g for g in found if g.get("subject") == subject and g.get("relation") == relation]
+
+
+# Live old facts are all old facts without the dead ones: two walks of an index, and a look at the dead rows only.
+_OLD: Final = """
+SELECT ns, sum(n) FROM (
+  SELECT ns, count(*) AS n FROM grain INDEXED BY g_type WHERE type = ?1 AND at <= ?2 AND {where} GROUP BY ns
+  UNION ALL
+  SELECT ns, -count(*) FROM grain INDEXED BY g_dead WHERE dead = 1 AND type = ?1 AND at <= ?2 AND {where} GROUP BY ns
+  UNION ALL
+  SELECT g.ns, -count(*) FROM (SELECT DISTINCT unhex(value) AS hash FROM json_each(?3)) j
+    CROSS JOIN grain g INDEXED BY g_hash ON g.hash = j.hash
+   WHERE g.type = ?1 AND g.dead = 0 AND g.at <= ?2 AND {where} GROUP BY g.ns
+) GROUP BY ns HAVING sum(n) > 0
+"""
+
+
+def cold_facts(
+    db: apsw.Connection, before_ms: int, warm: Collection[bytes], namespaces: Sequence[str] | None, limit: int
+) -> list[ColdFacts]:
+    """Live facts created at or before ``before_ms`` that are not ``warm``, by namespace, sorted by its name.
+
+    Args:
+        warm: raw 32-byte addresses of facts that are left out: those that were recalled, and whatever the caller adds.
+        limit: how many of the oldest are decoded for each namespace, in order of (created_at, arrival).
+    """
+    known = set(warm)
+    asked_for = json.dumps([address.hex() for address in sorted(known)])
+    counted = dict(
+        rows(db, _OLD.format(where=_in(db, namespaces)), (TYPES["fact"], before_ms, asked_for)),
+    )
+    names = _texts(db, "SELECT id, name FROM space", set(counted))
+    walk = "SELECT id, hash FROM grain INDEXED BY g_type WHERE type = ? AND ns = ? AND at <= ? AND dead = 0 ORDER BY at, id"
+    found = []
+    for space, total in counted.items():
+        cold = (
+            gid for gid, digest in rows(db, walk, (TYPES["fact"], space, before_ms)) if digest not in known
+        )
+        ids = listed(islice(cold, limit))
+        sql = f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value ORDER BY g.at, g.id"
+        found.append(ColdFacts(names[space], total, _grains(rows(db, sql, (ids,)))))
+    return sorted(found, key=lambda cold: cold.namespace)
 
 
 # --- the loop's own grains --------------------------------------------------------------------------

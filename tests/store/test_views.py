@@ -125,6 +125,82 @@ def test_duplicates_are_grouped_by_folded_text(store: Store) -> None:
         assert [[g.address for g in group] for group in store.duplicate_facts(namespaces)] == expected
 
 
+@pytest.mark.parametrize("namespaces", [None, ["shared"], ["x", "nowhere"], []])
+def test_new_duplicates_are_the_groups_that_something_new_touched(
+    store: Store, namespaces: list[str] | None
+) -> None:
+    """Whole groups with a member that arrived, or was opened again, after a position; whichever way they are found."""
+    rng = random.Random(5)
+    touched: dict[str, int] = {}  # address -> the op-log position of its newest opening
+
+    def grow(count: int) -> list[str]:
+        return add(
+            store,
+            *(
+                fact(
+                    f"s{rng.randrange(40)}",
+                    "r",
+                    rng.choice("ab"),
+                    at=NOW + n,
+                    namespace=rng.choice([*SPACES, "x"]),
+                )
+                for n in rng.sample(range(10**6), count)
+            ),
+        )
+
+    addresses = grow(200)
+    with store.act() as act:
+        for address in addresses[::3]:
+            act.mark(address, "hide")
+    addresses += grow(40)
+    with store.act() as act:
+        for address in addresses[:60:6]:
+            act.mark(address, "reopen")
+    for entry in store.log():
+        if entry.kind == "reopen":
+            touched[entry.address] = entry.seq
+    grow(15)
+    whole = store.duplicate_facts(namespaces)
+    assert whole or not namespaces
+    last = store.position().seq
+    opened_alone = 0
+    for after in (0, 1, 100, 199, 200, 230, last - 16, last - 15, last - 3, last - 1, last, last + 9):
+        expected = [
+            group for group in whole if any(g.seq > after or touched.get(g.address, 0) > after for g in group)
+        ]
+        opened_alone += sum(all(g.seq <= after for g in group) for group in expected)
+        assert store.duplicate_facts(namespaces, after) == expected
+    assert opened_alone or namespaces is not None
+
+
+def test_cold_facts_are_counted_as_a_loop_would(store: Store) -> None:
+    """Live, old and not warm; a total for each namespace, its oldest decoded."""
+    rng = random.Random(9)
+    addresses = add(
+        store,
+        *(fact(f"s{n}", at=NOW - rng.randrange(60) * DAY, namespace=rng.choice(SPACES)) for n in range(200)),
+        note("an old note", at=NOW - 59 * DAY),
+    )
+    add(store, fact("hidden from all", at=NOW - 59 * DAY, namespace="agent:x"), governed=True)
+    with store.act() as act:
+        for address in addresses[:200:7]:
+            act.mark(address, "hide")
+    forget(store, addresses[5])
+    warm = [*map(bytes.fromhex, addresses[::4]), b"\0" * 32]
+    for namespaces in (None, ["shared"], ["user:a", "nowhere"], ["agent:x"], []):
+        for days in (0, 30, 59, 70):
+            before = NOW - days * DAY
+            cold: dict[str, list[str]] = defaultdict(list)
+            for grain in sorted(
+                store.scan("fact", namespaces=namespaces, live_only=True), key=lambda g: (g.created_at, g.seq)
+            ):
+                if grain.created_at <= before and bytes.fromhex(grain.address) not in warm:
+                    cold[grain.namespace].append(grain.address)
+            found = store.cold_facts(before, warm, namespaces, 3)
+            told = [(each.namespace, each.total, [g.address for g in each.oldest]) for each in found]
+            assert told == [(name, len(cold[name]), cold[name][:3]) for name in sorted(cold)]
+
+
 def test_a_fact_without_three_texts_is_no_candidate(store: Store) -> None:
     """Only facts with subject, relation and object as text have a key."""
     add(store, note("same", subject="a"), note("same", subject="a", at=NOW + 1))
