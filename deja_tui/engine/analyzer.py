@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
-from deja_tui.engine.draft import Draft
+from deja_tui.engine.draft import Draft, Refused
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import identity
 from deja_tui.engine.objects import Activation
@@ -173,6 +173,6 @@ class Analyzer(Protocol):
     @property
     def manifest(self) -> Manifest: ...
 
-    def analyze(self, ctx: Context) -> Iterable[Draft]: ...
+    def analyze(self, ctx: Context) -> Iterable[Draft | Refused]: ...
 
     def probe(self, ctx: Context) -> Activation: ...

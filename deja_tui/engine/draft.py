@@ -48,11 +48,20 @@ class Draft:
     data: Mapping[str, Any] | None = None  # what a flag says: plain data of at most 4 KiB
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A finding that is none, told with the run like any other that was dropped: an analyzer may yield it."""
+
+    fault: LoopError
+
+
 def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
     """``draft`` within its bounds: at most 64 cited grains, text arguments of at most 500 characters.
 
     Raises LOP-E010 (target), LOP-E011 and LOP-E012 (anything else that cannot be stored).
     """
+    if isinstance(draft, Refused):
+        raise draft.fault
     if not isinstance(draft, Draft):
         raise LoopError("LOP-E011", "an analyzer returned something that is no finding")
     if len(draft.target_ref) > MAX_TARGET or target_class(draft.target_ref) not in target_classes:

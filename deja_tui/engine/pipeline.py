@@ -16,7 +16,7 @@ is simply run again. Reasons why a draft was not stored are counted apart (``dro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -167,9 +167,32 @@ def _check_only(only: Sequence[str], analyzers: Sequence[Analyzer]) -> None:
 def _analyze(
     substrate: Substrate, analyzers: Sequence[Analyzer], options: RunOptions, now_ms: int
 ) -> _Analysis:
+    result = _Analysis([], [], [], {})
+    ready = [one for one in _prepare(substrate, analyzers, options, now_ms, result) if _begin(one, result)]
+    for one in ready:
+        _let_look(one, result)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An analyzer that may look, with what it may see."""
+
+    analyzer: Analyzer
+    context: Context
+    floor: str
+
+
+def _prepare(
+    substrate: Substrate,
+    analyzers: Sequence[Analyzer],
+    options: RunOptions,
+    now_ms: int,
+    result: _Analysis,
+) -> Iterator[_Ready]:
+    """The analyzers that take part in this run; ``result`` is told of the others."""
     reader, books = Reader(substrate), Books(substrate)
     covered = _covered(substrate)
-    result = _Analysis([], [], [], {})
     for analyzer in analyzers:
         manifest = analyzer.manifest
         config = options.config.get(manifest.id, AnalyzerConfig())
@@ -182,13 +205,10 @@ def _analyze(
         if missing:
             result.skip(manifest.id, missing)
             continue
-        drafts: list[Draft] = []
         try:
-            params = manifest.resolve(config.params)
-            floor = _floor(config.severity_floor)
             context = Context(
                 reader,
-                params,
+                manifest.resolve(config.params),
                 now_ms,
                 views.user_namespaces(config.namespaces or options.namespaces),
                 manifest.family,
@@ -198,22 +218,44 @@ def _analyze(
                 books=books,
                 budget=Budget(WORK_BUDGET),
             )
-            drafts.extend(analyzer.analyze(context))  # what was yielded before a budget ran out stays
-            if not drafts:
-                result.probes[manifest.id] = analyzer.probe(context)
-        except BudgetSpent:
-            result.skip(manifest.id, "budget")
-            _keep_acceptable(result, analyzer, params, drafts, floor)
-            continue
+            yield _Ready(analyzer, context, _floor(config.severity_floor))
         except DejaError as fault:
             result.skip(manifest.id, str(fault))
-            continue
-        except Exception as fault:  # noqa: BLE001 - one analyzer's fault is reported and costs only its findings
-            result.skip(manifest.id, f"LOP-E030 failed: {type(fault).__name__}")
-            continue
-        result.ran.append(manifest.id)
-        _keep_acceptable(result, analyzer, params, drafts, floor)
-    return result
+
+
+def _begin(one: _Ready, result: _Analysis) -> bool:
+    """Let an analyzer that works outside this process start before the others look; whether it may go on."""
+    start = getattr(one.analyzer, "begin", None)
+    if start is None:
+        return True
+    try:
+        start(one.context)
+    except BudgetSpent:
+        result.skip(one.analyzer.manifest.id, "budget")
+        return False
+    except DejaError as fault:
+        result.skip(one.analyzer.manifest.id, str(fault))
+        return False
+    return True
+
+
+def _let_look(one: _Ready, result: _Analysis) -> None:
+    name, drafts = one.analyzer.manifest.id, list[Any]()
+    try:
+        drafts.extend(one.analyzer.analyze(one.context))  # what was yielded before a budget ran out stays
+        if not drafts:
+            result.probes[name] = one.analyzer.probe(one.context)
+    except BudgetSpent:
+        result.skip(name, "budget")
+    except DejaError as fault:
+        result.skip(name, str(fault))
+        return
+    except Exception as fault:  # noqa: BLE001 - one analyzer's fault is reported and costs only its findings
+        result.skip(name, f"LOP-E030 failed: {type(fault).__name__}")
+        return
+    else:
+        result.ran.append(name)
+    _keep_acceptable(result, one.analyzer, one.context.params, drafts, one.floor)
 
 
 def _missing(substrate: Substrate, requires: Sequence[str]) -> str | None:

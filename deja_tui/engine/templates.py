@@ -16,8 +16,11 @@ from deja_tui.text import clean, clip, unfenced
 TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
     "tool_failure.again": "{tool}: {count} of {calls} calls since the apply failed the same way: «{signature}»",
+    "command.finding": "«{text}»",
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
 }
+# what an analyzer command or a draft says in its own words, always inside a fence: cut when it is taken in
+_OWN_WORDS: Final = frozenset(("text", "note"))
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 _ARGUMENT_CELLS: Final = 96
 _LINE_CELLS: Final = 400
@@ -37,4 +40,5 @@ def render(template_id: str, args: Mapping[str, Any]) -> str:
 
 def _argument(args: Mapping[str, Any], name: str) -> str:
     # no argument can open or close the fence of the template
-    return unfenced(clean(args[name], _ARGUMENT_CELLS)) if name in args else f"{{?{name}}}"
+    width = _LINE_CELLS if name in _OWN_WORDS else _ARGUMENT_CELLS
+    return unfenced(clean(args[name], width)) if name in args else f"{{?{name}}}"
