@@ -11,6 +11,10 @@ Numbered rules, cited by tests:
   item with the other half completes it.
 * ITEM-3  A reply that a program writes piece by piece is one event. When the source grew, its item has more pieces
   than the stored event and completes it.
+* ITEM-5  A record that its source can change (a fact, an observation) carries ``context.revision`` (a whole number that
+  rises, epoch ms of the change where the source has it, else 0) and ``context.said``, a digest of what it says. A
+  later revision, or without revisions another digest, takes the place of the stored one; where the head is no longer
+  what the source said, because it was changed here, it stays.
 * ITEM-4  Completing is superseding. The writer looks the key up, goes to the live head of that grain's chain and asks
   `CaptureItem.complete`: None means skip, fields mean a new grain in the head's place.
 """
@@ -41,7 +45,7 @@ class CaptureItem:
             is in ``context["clock"]`` then.
     """
 
-    type: Literal["event", "tool"]
+    type: Literal["event", "tool", "fact", "observation"]
     source_key: str
     fields: Mapping[str, Any]
     at_known: bool = True
@@ -52,9 +56,24 @@ class CaptureItem:
         Args:
             stored: the long-named fields of the live head that is filed under this item's key.
         """
+        if self.type in ("fact", "observation"):
+            return dict(self.fields) if _revised(stored, self.fields) else None
         if self.type == "event":
             return dict(self.fields) if _grew(stored, self.fields) else None
         return _joined(stored, self.fields)
+
+
+def _revised(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    before, after = _context(stored), _context(now)
+    if before.get("source_key") != after.get("source_key") or before.get("said") == after.get("said"):
+        return False
+    old, new = before.get("revision") or 0, after.get("revision") or 0
+    return bool(new > old or (new == old == 0))
+
+
+def _context(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    context = fields.get("context")
+    return context if isinstance(context, Mapping) else {}
 
 
 def _grew(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -63,8 +82,7 @@ def _grew(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def _pieces(fields: Mapping[str, Any]) -> list[Any]:
-    context = fields.get("context")
-    pieces = context.get("pieces") if isinstance(context, Mapping) else None
+    pieces = _context(fields).get("pieces")
     return pieces if isinstance(pieces, list) else []
 
 

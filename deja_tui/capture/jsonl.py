@@ -76,11 +76,11 @@ def _skip(source: BinaryIO, start: bytes) -> tuple[int, bool]:
 
 
 def _line(number: int, raw: bytes) -> Line | None:
-    body = _body(raw)
-    if not body:
+    kept = body(raw)
+    if not kept:
         return Line(number, "padding", len(raw)) if b"\x00" in raw else None
     try:
-        value = _JSON.decode(body.decode("utf-8"))
+        value = _JSON.decode(kept.decode("utf-8"))
     except UnicodeDecodeError:
         reason = "not UTF-8"
     except RecursionError:
@@ -88,7 +88,7 @@ def _line(number: int, raw: bytes) -> Line | None:
     except ValueError:
         reason = "not JSON"
     else:
-        if not too_deep(body, value):
+        if not too_deep(kept, value):
             return Line(number, "value", len(raw), value)
         reason = "nested too deeply"
     if raw.endswith(b"\n"):
@@ -96,12 +96,13 @@ def _line(number: int, raw: bytes) -> Line | None:
     return Line(number, "torn", len(raw), reason="cut off in the middle")
 
 
-def _body(raw: bytes) -> bytes:
+def body(raw: bytes) -> bytes:
+    """A line without its mark, blanks and padding (JSONL-2)."""
     # bytes.strip takes a set: a mark is removed as a whole only, or the first letter of a text could go with it
-    body = raw.strip(b" \t\r\n\x00")
-    while body.startswith(_BOM):
-        body = body[len(_BOM) :].strip(b" \t\r\n\x00")
-    return body
+    kept = raw.strip(b" \t\r\n\x00")
+    while kept.startswith(_BOM):
+        kept = kept[len(_BOM) :].strip(b" \t\r\n\x00")
+    return kept
 
 
 def too_deep(body: bytes, value: Any, limit: int = DEPTH_LIMIT) -> bool:

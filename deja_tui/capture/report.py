@@ -18,12 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from deja_tui.capture.items import UNKNOWN_TOOL, CaptureResult
+from deja_tui.capture.figures import CallCount, Figures, ranked
+from deja_tui.capture.items import CaptureResult
 
 LOSS_ROWS: Final = 200
 NOTE_LINES: Final = 20
-_KINDS_MAX: Final = 100
-_OTHER: Final = "(other)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +32,6 @@ class Loss:
     file: str
     line: int
     reason: str
-
-
-@dataclass(slots=True)
-class _Call:
-    tool: str | None = None
-    answered: bool = False
-    failed: bool = False
 
 
 @dataclass(slots=True)
@@ -62,28 +54,7 @@ class Tally:
     redacted: Counter[str] = field(default_factory=Counter)
     sessions: set[str] = field(default_factory=set)
     replies: set[str] = field(default_factory=set)
-    calls: dict[str, _Call] = field(default_factory=dict)
-
-    def call(self, call_id: str, tool: str) -> bool:
-        """Count a call; whether its id is new."""
-        known = self.calls.setdefault(call_id, _Call())
-        if known.tool is not None:
-            return False
-        known.tool = tool
-        return True
-
-    def result(self, call_id: str, *, failed: bool) -> bool:
-        """Count a result; whether it is the first for its call. Only the first says whether the call failed."""
-        known = self.calls.setdefault(call_id, _Call())
-        if known.answered:
-            return False
-        known.answered, known.failed = True, failed
-        return True
-
-    def tool_of(self, call_id: str) -> str | None:
-        """The tool of a call read so far."""
-        known = self.calls.get(call_id)
-        return known.tool if known else None
+    calls: CallCount = field(default_factory=CallCount)
 
     def add(self, other: Tally) -> None:
         """Lay the figures of another file on these (REP-2)."""
@@ -93,41 +64,38 @@ class Tally:
             getattr(self, name).update(getattr(other, name))
         self.sessions |= other.sessions
         self.replies |= other.replies
-        for call_id, call in other.calls.items():
-            if call.tool is not None:
-                self.call(call_id, call.tool)
-            if call.answered:
-                self.result(call_id, failed=call.failed)
+        self.calls.add(other.calls)
+
+    def fresh(self) -> Tally:
+        return Tally()
 
     def figures(self) -> dict[str, Any]:
         """The key names of ``samples/expected.json``, and ours beside them."""
-        calls = [call for call in self.calls.values() if call.tool is not None]
-        results = [call for call in self.calls.values() if call.answered]
-        errors = [call.tool or UNKNOWN_TOOL for call in results if call.failed]
+        calls = self.calls.figures()
         return {
             "records": self.records,
             "bad_lines": self.bad_lines,
             "non_object_records": self.non_object_records,
             "padding_lines": self.padding_lines,
-            "record_types": _ranked(self.record_types),
+            "record_types": ranked(self.record_types),
             "sessions": len(self.sessions),
             "user_text_records": self.user_text_records,
             "meta_user_records": self.meta_user_records,
             "assistant_messages": len(self.replies) + self.replies_without_id,
-            "tool_calls": len(calls),
-            "tool_results": len(results),
-            "tool_errors": len(errors),
-            "errors_by_tool": _ranked(Counter(errors)),
-            "calls_without_result": sum(not call.answered for call in calls),
-            "results_without_call": sum(call.tool is None for call in results),
+            "tool_calls": calls["tool_calls"],
+            "tool_results": calls["tool_results"],
+            "tool_errors": calls["tool_errors"],
+            "errors_by_tool": calls["errors_by_tool"],
+            "calls_without_result": calls["calls_without_result"],
+            "results_without_call": calls["results_without_call"],
             "sidechain_records": self.sidechain_records,
             "duplicate_uuids": self.duplicate_uuids,
             "records_without_usable_time": self.records_without_usable_time,
-            "calls_by_tool": _ranked(Counter(call.tool or "" for call in calls)),
+            "calls_by_tool": calls["calls_by_tool"],
             "texts_cut": self.texts_cut,
-            "left_out": _ranked(self.left_out),
+            "left_out": ranked(self.left_out),
             "redacted": self.redacted.total(),
-            "redacted_by_kind": _ranked(self.redacted),
+            "redacted_by_kind": ranked(self.redacted),
         }
 
 
@@ -146,20 +114,12 @@ _SUMMED: Final = (
 )
 
 
-def _ranked(counts: Counter[str]) -> dict[str, int]:
-    """Most frequent first, then by name; beyond a bound the rest is one row."""
-    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
-    shown = dict(rows[:_KINDS_MAX])
-    rest = sum(count for _, count in rows[_KINDS_MAX:])
-    return {**shown, _OTHER: rest} if rest else shown
-
-
 @dataclass(slots=True)
 class FileReport:
     """One file of an import. Grows while the file is read; `close` frees what only counting needed."""
 
     file: str
-    tally: Tally = field(default_factory=Tally)
+    tally: Figures = field(default_factory=Tally)
     losses: list[Loss] = field(default_factory=list)
     loss_total: int = 0
     added: int = 0
@@ -193,7 +153,7 @@ class FileReport:
     def close(self) -> None:
         """Keep the figures, free the ids."""
         self._figures = self.figures
-        self.tally = Tally()
+        self.tally = self.tally.fresh()
 
     @property
     def figures(self) -> Mapping[str, Any]:
@@ -228,7 +188,7 @@ class ImportReport:
     source: str
     dry_run: bool = False
     files: list[FileReport] = field(default_factory=list)
-    total: Tally = field(default_factory=Tally)
+    total: Figures = field(default_factory=Tally)
 
     def take(self, file: FileReport) -> None:
         """Add a file that was read to its end, or as far as it could be."""
@@ -282,6 +242,6 @@ class ImportReport:
             "forgotten": self.forgotten,
             "loss_total": self.loss_total,
             "loss": [{"file": row.file, "line": row.line, "reason": row.reason} for row in self.losses],
-            "notes": self.notes,
+            "remarks": self.notes,
             "files": [file.to_json() for file in self.files],
         }

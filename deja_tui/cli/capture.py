@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -13,24 +14,25 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deja_tui.capture.registry import MODULES
 from deja_tui.cli import output
 from deja_tui.cli.options import default_path, open_memory, with_db, with_format
+from deja_tui.text import clean
 
 if TYPE_CHECKING:
     from deja_tui.capture.items import CaptureItem
+    from deja_tui.capture.source import Source
     from deja_tui.facade import Captured, Memory
 
 
 @click.command("import")
-@click.argument("kind", type=click.Choice(["claude-code"]))
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("source", nargs=-1, required=True, metavar="[KIND] PATH")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored; store nothing.")
 @click.option("--loop", "run_loop", is_flag=True, help="Run the Deja Loop afterwards.")
 @with_db
 @with_format
 def import_(
-    kind: str,
-    path: Path,
+    source: tuple[str, ...],
     dry_run: bool,
     run_loop: bool,
     db: Path | None,
@@ -38,32 +40,58 @@ def import_(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Bring the sessions of KIND at PATH, a file or a folder, into a memory.
+    """Bring what another program wrote at PATH, a file or a folder, into a memory.
 
-    Importing again adds only what is new. Values that look like secrets are masked before anything is stored.
+    Without KIND it is guessed from what lies there, and the reason is told. Importing again adds only what is new.
+    Values that look like secrets are masked before anything is stored. Kinds: {kinds}.
 
     Example: deja import claude-code ~/.claude/projects --loop
     """
-    from deja_tui.capture.importers.claude_code import import_claude_code
+    from deja_tui.capture.files import import_path
     from deja_tui.facade import host_clock
     from deja_tui.present.activation import quiet_lines
     from deja_tui.present.imported import import_lines
     from deja_tui.present.plain import run_lines
 
+    chosen, path, reason = _chosen(source)
     outcome = None
-    with _Sink(db, namespace, actor, dry_run) as sink:
-        report = import_claude_code(sink, path, now_ms=host_clock()).to_json()
-        report["dry_run"] = dry_run
+    with _Sink(db, namespace, actor, dry_run) as sink, output.progress("importing") as progress:
+        read = import_path(sink, chosen, path, now_ms=host_clock(), progress=progress)
+        report = {**read.to_json(), "dry_run": dry_run, "guessed": reason}
         if run_loop and not dry_run:
             outcome = sink.memory.loop.run()
     if as_json:
         output.as_json(report if outcome is None else {**report, "run": output.outcome(outcome)})
         return
+    if reason:
+        output.lines([f"taken as {chosen.kind}: {clean(reason)}"])
     output.lines(import_lines(report, output.width()))
     if outcome is not None:
         output.lines(["", *run_lines(outcome, output.width()), *quiet_lines(outcome, output.width())])
     elif not dry_run and report["added"]:
         output.lines(["next: deja loop run" + (f" --db {db}" if db else "")])
+
+
+import_.help = (import_.help or "").replace("{kinds}", ", ".join(MODULES))
+
+
+def _chosen(words: tuple[str, ...]) -> tuple[Source, Path, str | None]:
+    """(importer, path, why it was guessed) of ``[KIND] PATH``."""
+    from deja_tui.capture import registry
+
+    if len(words) == 1:
+        path = Path(words[0])
+        if words[0] in MODULES and not path.exists():
+            raise click.UsageError(f"{words[0]} is a kind; the path is missing.")
+        guessed = registry.guess(path)
+        return guessed.source, path, guessed.reason
+    if len(words) > 2:
+        raise click.UsageError("one path at a time: deja import [KIND] PATH")
+    if words[0] not in MODULES:
+        near = get_close_matches(words[0], MODULES, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise click.UsageError(f"there is no kind {clean(words[0], 40)}.{hint} Kinds: " + ", ".join(MODULES))
+    return registry.source(words[0]), Path(words[1]), None
 
 
 class _Taken(Exception):

@@ -110,7 +110,6 @@ def open_memory(
         raise
     for notice in memory.notices:
         sys.stderr.write(f"note: {clean(notice)}\n")
-    return memory
     if memory.store.notice and not read_only:
         click.echo(clean(memory.store.notice), err=True)
     return memory

@@ -10,20 +10,39 @@ from deja_tui.present.words import plural
 from deja_tui.text import clean, clip, wrap
 
 _LOSSES_SHOWN: Final = 20
+_COUNTED: Final = (
+    ("records", "record", "records"),
+    ("sessions", "session", "sessions"),
+    ("conversations", "conversation", "conversations"),
+    ("simulations", "simulation", "simulations"),
+    ("spans", "span", "spans"),
+    ("agents", "agent", "agents"),
+    ("blocks", "block", "blocks"),
+    ("memories", "memory", "memories"),
+    ("history_events", "change", "changes"),
+    ("items", "item", "items"),
+    ("edges", "edge", "edges"),
+    ("episodes", "episode", "episodes"),
+    ("entities", "entity", "entities"),
+    ("relations", "relation", "relations"),
+    ("notes", "note", "notes"),
+    ("observations", "observation", "observations"),
+    ("messages", "message", "messages"),
+    ("assistant_messages", "reply", "replies"),
+    ("turns", "turn", "turns"),
+    ("actions", "action", "actions"),
+    ("tool_calls", "tool call", "tool calls"),
+)
 
 
 def import_lines(report: Mapping[str, Any], width: int) -> list[str]:
     """Lines of a report in the shape of ``deja import --format json``."""
-    read = (
-        f"read     {plural(report['records'], 'record')} in {plural(report['sessions'], 'session')}: "
-        f"{plural(report['tool_calls'], 'tool call')}, {report['tool_errors']} failed, "
-        f"{plural(report['assistant_messages'], 'reply', 'replies')}"
-    )
+    read = wrap(f"read     {_read(report)}", width)
     verb = "would store" if report["dry_run"] else "stored"
     stored = (
         f"{verb:<8} {report['added']} new, {report['completed']} completed, {report['skipped']} known already"
     )
-    lines = [read, stored]
+    lines = [*read, stored]
     masked = report["redacted_by_kind"]
     if masked:
         kinds = ", ".join(f"{count} {clean(kind)}" for kind, count in sorted(masked.items()))
@@ -32,13 +51,25 @@ def import_lines(report: Mapping[str, Any], width: int) -> list[str]:
     lines += _losses(report, width)
     lines += [
         clip(f"note     {_place(note)} {clean(note['reason'])}", width)
-        for note in report["notes"][:_LOSSES_SHOWN]
+        for note in report["remarks"][:_LOSSES_SHOWN]
     ]
     return lines
 
 
+def _read(report: Mapping[str, Any]) -> str:
+    """What was in the files, in the words of the source: those of `_COUNTED` that it counts and that are not 0."""
+    told = [
+        plural(report[name], one, many)
+        for name, one, many in _COUNTED
+        if isinstance(report.get(name), int) and (report[name] or name == "records")
+    ]
+    failed = report.get("tool_errors")
+    told += [f"{failed} failed"] if failed is not None and report.get("tool_calls", 1) else []
+    return ", ".join(told) or "nothing"
+
+
 def _failing(report: Mapping[str, Any], width: int) -> list[str]:
-    by_tool = report["errors_by_tool"]
+    by_tool = report.get("errors_by_tool")
     if not by_tool:
         return []
     told = ", ".join(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deja_tui.capture import files
 from deja_tui.capture.importers import claude_code, claude_records
 from deja_tui.capture.importers.claude_code import Batch, import_claude_code, read
 from deja_tui.capture.items import CHUNK, PENDING, UNKNOWN_TOOL, CaptureItem
@@ -800,7 +801,7 @@ def test_an_error_while_reading_keeps_what_was_read(tmp_path: Path, monkeypatch:
             yield line
 
     monkeypatch.setattr(claude_code, "_lines", breaking)
-    monkeypatch.setattr(claude_code, "_BATCH_BYTES", 1)
+    monkeypatch.setattr(files, "BATCH_BYTES", 1)
     monkeypatch.setattr(claude_records, "WINDOW", 10)
     report, _ = run(tmp_path)
     assert [(file.file, file.complete) for file in report.files] == [("a.jsonl", False), ("b.jsonl", True)]
@@ -835,7 +836,7 @@ def test_reports_are_json(tmp_path: Path) -> None:
     assert json.loads(json.dumps(told)) == told
     assert told["source"] == "claude-code"
     assert told["loss"] == [{"file": "session.jsonl", "line": 4, "reason": "not JSON"}]
-    assert {"added", "skipped", "completed", "redacted", "files", "notes", "loss_total"} <= told.keys()
+    assert {"added", "skipped", "completed", "redacted", "files", "remarks", "loss_total"} <= told.keys()
     assert told["files"][0]["file"] == "session.jsonl"
 
 
@@ -867,7 +868,7 @@ def test_reading_is_lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_large_batches_are_cut_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CC-1: few large records make a batch, too: memory is bounded by bytes and not by their number alone."""
-    monkeypatch.setattr(claude_code, "_BATCH_BYTES", 10_000)
+    monkeypatch.setattr(files, "BATCH_BYTES", 10_000)
     monkeypatch.setattr(claude_records, "WINDOW", 2)
     path = write(tmp_path / "s.jsonl", *(record("user", "x" * 4_000, n) for n in range(1, 31)))
     assert len(list(read(path, now_ms=LATER))) > 8

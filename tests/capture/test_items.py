@@ -88,3 +88,24 @@ def test_replies_grow(stored: list[str], now: list[str], grows: bool) -> None:
 def test_an_event_without_pieces_is_final() -> None:
     """ITEM-3: a turn that is written at once is never superseded."""
     assert CaptureItem("event", "k", {"content": "x", "context": {}}).complete({"content": "y"}) is None
+
+
+def fact(revision: int, said: str, key: str = "mem0/memory/1") -> CaptureItem:
+    context = {"source_key": key, "revision": revision, "said": said}
+    return CaptureItem("fact", key, {"object": said, "context": context})
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "takes"),
+    [
+        (fact(0, "a"), fact(0, "a"), False),  # the same again
+        (fact(0, "a"), fact(0, "b"), True),  # no revisions: what differs is newer
+        (fact(5, "b"), fact(3, "a"), False),  # an older one, read again
+        (fact(3, "a"), fact(5, "b"), True),
+        (fact(5, "a"), fact(5, "b"), False),
+        (fact(5, "a", "another"), fact(9, "b"), False),  # changed here since: it stays
+    ],
+)
+def test_a_later_revision_takes_the_place(stored: CaptureItem, now: CaptureItem, takes: bool) -> None:
+    """ITEM-5: a record that its source changed supersedes; what was changed here stays."""
+    assert (now.complete(stored.fields) is not None) is takes

@@ -357,7 +357,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_linear_time(name: str) -> None:
-    """RED-4: text made to be slow takes at most a few times longer when it is four times longer."""
+    """RED-4: text made to be slow takes a few times longer when it is sixteen times longer."""
     text = HOSTILE[name]
 
     def cost(piece: str) -> float:
@@ -365,9 +365,9 @@ def test_linear_time(name: str) -> None:
         redact(piece)
         return time.process_time() - start
 
-    # quadratic would be 16 times; the least of several runs keeps other work on the machine out of it
-    short = min(cost(text[: len(text) // 4]) for _ in range(3))
-    assert any(cost(text) < max(0.25, 12 * short) for _ in range(3))
+    # quadratic would be 256 times; the wide margin and the least of several runs keep other work on the machine out
+    short = min(cost(text[: len(text) // 16]) for _ in range(5))
+    assert any(cost(text) < max(1.0, 100 * short) for _ in range(5))
 
 
 PIECES = st.sampled_from(

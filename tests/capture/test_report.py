@@ -9,16 +9,16 @@ from tests.capture.sink import Result
 def tally(*calls: str, results: dict[str, bool] | None = None) -> Tally:
     made = Tally()
     for call_id in calls:
-        made.call(call_id, "Bash")
+        made.calls.call(call_id, "Bash")
     for call_id, failed in (results or {}).items():
-        made.result(call_id, failed=failed)
+        made.calls.result(call_id, failed=failed)
     return made
 
 
 def test_a_call_counts_once() -> None:
     """REP-1: the second call or result with an id changes no figure."""
     made = tally("a", "b", results={"a": True, "x": True})
-    assert (made.call("a", "Read"), made.result("a", failed=False)) == (False, False)
+    assert (made.calls.call("a", "Read"), made.calls.result("a", failed=False)) == (False, False)
     figures = made.figures()
     assert (figures["tool_calls"], figures["tool_results"], figures["tool_errors"]) == (2, 2, 2)
     assert figures["errors_by_tool"] == {UNKNOWN_TOOL: 1, "Bash": 1}
@@ -70,5 +70,5 @@ def test_closing_frees_the_ids() -> None:
     report = ImportReport("claude-code")
     file = FileReport("a.jsonl", tally("a", results={"a": True}))
     report.take(file)
-    assert file.tally.calls == {}
+    assert file.tally == Tally()
     assert file.figures["tool_errors"] == report.figures["tool_errors"] == 1

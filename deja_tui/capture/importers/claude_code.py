@@ -23,21 +23,20 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from deja_tui.capture import jsonl, times
+from deja_tui.capture import files, jsonl, times
 from deja_tui.capture.importers.claude_records import SOURCE, WRONG_KIND, Reader, unfold
-from deja_tui.capture.items import CHUNK, CaptureItem, CaptureSink
+from deja_tui.capture.items import CaptureItem, CaptureSink
 from deja_tui.capture.jsonl import Line
-from deja_tui.capture.report import FileReport, ImportReport
-from deja_tui.errors import DejaError
-from deja_tui.text import clean, door
+from deja_tui.capture.report import FileReport, ImportReport, Tally
+from deja_tui.capture.source import Probe, Source
+from deja_tui.text import door
 
-_BATCH_BYTES: Final = 4 * 1024 * 1024
+_KINDS: Final = frozenset(("user", "assistant", "summary", "file-history-snapshot"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,136 +50,64 @@ class Batch:
 def import_claude_code(
     memory: CaptureSink, path: str | os.PathLike[str], *, now_ms: int, dry_run: bool = False
 ) -> ImportReport:
-    """Read a session file, or every ``*.jsonl`` below a folder in the order of their paths, into ``memory``.
-
-    Symbolic links below a folder are not followed. Running it again adds nothing but what is new in the source.
-    With ``dry_run`` everything is read and nothing is stored.
-
-    Raises:
-        DejaError: IMP-E001 the path is not there or cannot be read; IMP-E002 it holds no Claude Code session. What
-        the memory raises passes through; what was stored until then stays.
-    """
-    source = Path(path)
-    if not os.path.lexists(source):
-        raise DejaError("IMP-E001", f"{clean(str(source))} does not exist", "check the path")
-    report = ImportReport(SOURCE, dry_run)
-    try:
-        folder = source.is_dir()
-    except OSError as fault:
-        raise _unreadable(source, fault) from fault
-    if folder:
-        _import_folder(memory, source, report, now_ms)
-    else:
-        file = FileReport(door(source.name))
-        _import_file(memory, source, file, now_ms, dry_run)
-        report.take(file)
-    return report
+    """Read a session file, or every ``*.jsonl`` below a folder, into ``memory``; `files.import_path` for this source."""
+    return files.import_path(memory, CLAUDE_CODE, path, now_ms=now_ms, dry_run=dry_run)
 
 
 def read(path: str | os.PathLike[str], *, now_ms: int, name: str | None = None) -> Iterator[Batch]:
     """The items of one session file, in batches, with memory bounded by its longest line and not by its length.
 
-    ``name`` is what reports call the file. Raises IMP-E001 and IMP-E002 as `import_claude_code` does; before
-    IMP-E002 no item was given.
+    At least one batch, so that a reader sees the report of a file that holds nothing. ``name`` is what reports call
+    the file. Raises IMP-E001 and IMP-E002; before IMP-E002 no item was given.
     """
-    yield from _read(Path(path), FileReport(door(name or Path(path).name)), now_ms)
-
-
-# --- files ------------------------------------------------------------------------------------------
-
-
-def _import_folder(memory: CaptureSink, folder: Path, report: ImportReport, now_ms: int) -> None:
-    paths, passed = _session_files(folder)
-    if not paths and not passed:
-        raise DejaError("IMP-E002", f"{clean(str(folder))} holds no .jsonl file", WRONG_KIND)
-    foreign = 0
-    for path in paths:
-        file = FileReport(_below(folder, path))
-        try:
-            _import_file(memory, path, file, now_ms, report.dry_run)
-        except DejaError as fault:
-            if fault.code not in ("IMP-E001", "IMP-E002"):
-                raise
-            if fault.code == "IMP-E002":
-                foreign += 1
-                file = FileReport(file.file)  # its lines are no lines of ours: they do not count
-            file.lose(0, fault.message)
-        report.take(file)
-    if paths and foreign == len(paths):
-        raise DejaError("IMP-E002", f"no file in {clean(str(folder))} is a Claude Code session", WRONG_KIND)
-    for name, reason in sorted(passed.items()):
-        file = FileReport(name)
-        file.lose(0, reason)
-        report.take(file)
-
-
-def _session_files(folder: Path) -> tuple[list[Path], dict[str, str]]:
-    """The session files below a folder in the order of their paths, and what was passed by with the reason."""
-    found: list[Path] = []
-    passed: dict[str, str] = {}
-
-    def failed(fault: OSError) -> None:
-        passed[_below(folder, str(fault.filename))] = "the folder cannot be read"
-
-    for root, folders, names in os.walk(folder, onerror=failed):
-        linked = [name for name in folders if Path(root, name).is_symlink()]
-        for name in (*linked, *names):
-            path = Path(root, name)
-            if path.is_symlink() and (name in linked or name.endswith(".jsonl")):
-                passed[_below(folder, path)] = "a symbolic link, not followed"
-            elif name.endswith(".jsonl"):
-                found.append(path)
-    return sorted(found, key=Path.as_posix), passed  # so that a session comes before its sub-agents
-
-
-def _below(folder: Path, path: str | Path) -> str:
-    return door(Path(path).relative_to(folder).as_posix())
-
-
-def _import_file(memory: CaptureSink, path: Path, report: FileReport, now_ms: int, dry_run: bool) -> None:
-    for batch in _read(path, report, now_ms):
-        if batch.items and not dry_run:
-            report.stored(memory.capture(batch.items))
-
-
-def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[Batch]:
+    report = FileReport(door(name or Path(path).name))
+    given = False
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(0, "not a regular file")
-        with path.open("rb") as source:
-            first = next((at for line in _lines(path, source) for at in _times(line.value, now_ms)), now_ms)
-        with path.open("rb") as source:
-            yield from _batches(_lines(path, source), Reader(report, now_ms, first), report)
+        for items in files.chunks(map(list, _read(Path(path), report, now_ms))):
+            given = True
+            yield Batch(items, report)
     except OSError as fault:
-        raise _unreadable(path, fault) from fault
+        raise files.unreadable(Path(path), fault) from fault
+    if not given:
+        yield Batch((), report)
 
 
-def _batches(lines: Iterator[Line], reader: Reader, report: FileReport) -> Iterator[Batch]:
-    waiting: list[CaptureItem] = []
+def _guess(probe: Probe) -> str | None:
+    if probe.folder:
+        told = any(name.endswith(".jsonl") for name in probe.names) and "projects" in probe.path.parts
+        return "a folder of session files below projects" if told else None
+    for record in probe.objects():
+        if isinstance(record.get("loglines"), list):
+            return "the web form of a session: loglines"
+        if record.get("type") in _KINDS and (
+            "sessionId" in record or "uuid" in record or "leafUuid" in record
+        ):
+            return "records with type, uuid and sessionId"
+    return None
+
+
+def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
+    files.checked(path)
+    with path.open("rb") as source:
+        first = next((at for line in _lines(path, source) for at in _times(line.value, now_ms)), now_ms)
+    with path.open("rb") as source:
+        yield from _ready(_lines(path, source), Reader(report, now_ms, first), report)
+
+
+def _ready(lines: Iterator[Line], reader: Reader, report: FileReport) -> Iterator[list[CaptureItem]]:
     size = 0
     for line in lines:
         reader.feed(line)
-        waiting += reader.ready()
+        items = list(reader.ready())
+        if items:
+            yield items
         size += line.size
-        if len(waiting) >= CHUNK or (waiting and size >= _BATCH_BYTES):
-            yield from _chunks(waiting, report)
-            waiting, size = [], 0
-    waiting += reader.finish()
+        if size >= files.BATCH_BYTES:
+            yield []
+            size = 0
+    items = list(reader.finish())
     report.complete = True
-    yield from _chunks(waiting, report)
-
-
-def _chunks(items: list[CaptureItem], report: FileReport) -> Iterator[Batch]:
-    """At least one batch, so that a reader sees the report of a file that holds nothing."""
-    for start in range(0, max(len(items), 1), CHUNK):
-        yield Batch(tuple(items[start : start + CHUNK]), report)
-
-
-def _unreadable(path: Path, fault: OSError) -> DejaError:
-    why = fault.strerror or type(fault).__name__
-    return DejaError(
-        "IMP-E001", f"{clean(path.name)} cannot be read: {why}", "check the path and its permissions"
-    )
+    yield items
 
 
 def _lines(path: Path, source: BinaryIO) -> Iterator[Line]:
@@ -205,3 +132,14 @@ def _times(value: Any, now_ms: int) -> Iterator[int]:
         at = times.usable(record.get("timestamp"), now_ms) if isinstance(record, dict) else None
         if at is not None:
             yield at
+
+
+CLAUDE_CODE: Final = Source(
+    kind=SOURCE,
+    title="Claude Code sessions",
+    suffixes=(".jsonl",),
+    guess=_guess,
+    read=_read,
+    figures=Tally,
+    hint=WRONG_KIND,
+)

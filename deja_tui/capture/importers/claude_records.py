@@ -19,7 +19,7 @@ from deja_tui.capture.importers.claude_turns import Result, Turn, Use, ident
 from deja_tui.capture.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.jsonl import Line
 from deja_tui.capture.redact import redact
-from deja_tui.capture.report import FileReport
+from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
 from deja_tui.text import clean, strip_terminal_codes
@@ -92,6 +92,8 @@ class Reader:
     """Turns the lines of one file into items, in their order. Holds open calls, open replies and ids, no more."""
 
     def __init__(self, report: FileReport, now_ms: int, first_ms: int) -> None:
+        if not isinstance(report.tally, Tally):
+            raise TypeError("a session file is counted in a Tally")
         self._report = report
         self._tally = report.tally
         self._now = now_ms
@@ -137,7 +139,7 @@ class Reader:
         self._tally.texts_cut += self._calls.cut
         for line, reason in self._chain.oddities():
             self._report.note(line, reason)
-        tools = {call.tool for call in self._tally.calls.values() if call.tool}
+        tools = self._tally.calls.tools()
         if len({strip_terminal_codes(tool).strip() for tool in tools}) < len(tools):
             self._report.note(0, "two spellings of one tool name: they differ in invisible characters only")
 
@@ -342,7 +344,7 @@ class Reader:
             if not block.call_id:
                 unpaired.add(index)
                 self._report.note(record.line, "a tool result without call id")
-            elif self._tally.result(block.call_id, failed=block.failed):
+            elif self._tally.calls.result(block.call_id, failed=block.failed):
                 answer = Answer(block.text, block.failed, block.declined, record.place)
                 self._queue.extend(self._calls.answer(block.call_id, answer))
             else:
@@ -353,7 +355,7 @@ class Reader:
 
     def _results_said(self, turn: Turn) -> str:
         said = [
-            f"{'failed result' if block.failed else 'result'} of {self._tally.tool_of(block.call_id) or UNKNOWN_TOOL}"
+            f"{'failed result' if block.failed else 'result'} of {self._tally.calls.tool_of(block.call_id) or UNKNOWN_TOOL}"
             for block in turn.results[:10]
         ]
         return f"[{', '.join(said)}]"
@@ -408,7 +410,7 @@ class Reader:
             if not call_id:
                 call_id = f"{record.uuid or digest(record.raw)}#{index}"
                 self._report.note(record.line, "a tool call without id")
-            if self._tally.call(call_id, use.tool):
+            if self._tally.calls.call(call_id, use.tool):
                 self._queue.extend(self._calls.call(call_id, Call(use.tool, use.input, record.place)))
 
     def _reply_item(self, reply: _Reply) -> CaptureItem | None:

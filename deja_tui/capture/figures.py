@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counting what a file holds, in words that are the same for every source (``samples/expected.json``).
+
+Numbered rules, cited by tests:
+
+* FIG-1  A call is its id: what a file, or two files, hold twice counts once. Of two results for one call the first
+  says whether it failed.
+* FIG-2  Figures of several files are laid together by ids where there are ids, else summed.
+* FIG-3  A name that a `Shape` does not have is a programming error, never a new figure: reports have a known shape.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, Self
+
+from deja_tui.capture.items import UNKNOWN_TOOL
+
+KINDS_MAX: Final = 100
+OTHER: Final = "(other)"
+
+
+class Figures(Protocol):
+    """What an importer counts in a file (REP-1), and how the counts of several files are laid together (REP-2)."""
+
+    redacted: Counter[str]
+    left_out: Counter[str]
+
+    def add(self, other: Self) -> None: ...
+
+    def fresh(self) -> Self: ...
+
+    def figures(self) -> dict[str, Any]: ...
+
+
+def ranked(counts: Counter[str]) -> dict[str, int]:
+    """Most frequent first, then by name; beyond a bound the rest is one row."""
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    shown = dict(rows[:KINDS_MAX])
+    rest = sum(count for _, count in rows[KINDS_MAX:])
+    return {**shown, OTHER: rest} if rest else shown
+
+
+@dataclass(slots=True)
+class Called:
+    """One call: its tool (None: only its result was seen), whether it has a result, whether that failed."""
+
+    tool: str | None = None
+    answered: bool = False
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class CallCount:
+    """Calls by id (FIG-1)."""
+
+    by_id: dict[str, Called] = field(default_factory=dict)
+
+    def call(self, call_id: str, tool: str) -> bool:
+        """Count a call; whether its id is new."""
+        known = self.by_id.setdefault(call_id, Called())
+        if known.tool is not None:
+            return False
+        known.tool = tool
+        return True
+
+    def result(self, call_id: str, *, failed: bool) -> bool:
+        """Count a result; whether it is the first for its call. Only the first says whether the call failed."""
+        known = self.by_id.setdefault(call_id, Called())
+        if known.answered:
+            return False
+        known.answered, known.failed = True, failed
+        return True
+
+    def tool_of(self, call_id: str) -> str | None:
+        """The tool of a call read so far."""
+        known = self.by_id.get(call_id)
+        return known.tool if known else None
+
+    def tools(self) -> set[str]:
+        return {call.tool for call in self.by_id.values() if call.tool}
+
+    def add(self, other: CallCount) -> None:
+        for call_id, call in other.by_id.items():
+            if call.tool is not None:
+                self.call(call_id, call.tool)
+            if call.answered:
+                self.result(call_id, failed=call.failed)
+
+    def figures(self) -> dict[str, Any]:
+        calls = [call for call in self.by_id.values() if call.tool is not None]
+        results = [call for call in self.by_id.values() if call.answered]
+        errors = [call.tool or UNKNOWN_TOOL for call in results if call.failed]
+        return {
+            "tool_calls": len(calls),
+            "tool_results": len(results),
+            "tool_errors": len(errors),
+            "errors_by_tool": ranked(Counter(errors)),
+            "calls_without_result": sum(not call.answered for call in calls),
+            "results_without_call": sum(call.tool is None for call in results),
+            "calls_by_tool": ranked(Counter(call.tool or "" for call in calls)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The figures of a source: summed numbers, sets of ids (their size is told), groups by name, plain facts, calls."""
+
+    numbers: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
+    calls: bool = False
+
+
+@dataclass(slots=True)
+class Counts:
+    """The figures of one file of a source, in the order of its shape; what every source counts comes last.
+
+    Every source counts ``bad_lines``, ``records_without_usable_time``, ``texts_cut``, ``left_out`` and ``redacted``.
+    """
+
+    shape: Shape
+    calls: CallCount = field(default_factory=CallCount)
+    left_out: Counter[str] = field(default_factory=Counter)
+    redacted: Counter[str] = field(default_factory=Counter)
+    _numbers: Counter[str] = field(default_factory=Counter)
+    _sets: dict[str, set[str]] = field(default_factory=dict)
+    _groups: dict[str, Counter[str]] = field(default_factory=dict)
+    _facts: dict[str, Any] = field(default_factory=dict)
+
+    def count(self, name: str, by: int = 1) -> None:
+        """Add to a number (FIG-3)."""
+        _known(name, (*self.shape.numbers, *_ALWAYS))
+        self._numbers[name] += by
+
+    def see(self, name: str, ident: str) -> bool:
+        """Add an id to a set; whether it is new."""
+        _known(name, self.shape.sets)
+        found = self._sets.setdefault(name, set())
+        new = ident not in found
+        found.add(ident)
+        return new
+
+    def group(self, name: str, key: str, by: int = 1) -> None:
+        """Add to the row ``key`` of a group."""
+        _known(name, self.shape.groups)
+        self._groups.setdefault(name, Counter())[key] += by
+
+    def tell(self, name: str, value: Any) -> None:
+        """A plain fact about the file: a format, a flag."""
+        _known(name, self.shape.facts)
+        self._facts[name] = value
+
+    def add(self, other: Counts) -> None:
+        """Lay the figures of another file on these (FIG-2); of a fact that differs nothing is told."""
+        self._numbers.update(other._numbers)
+        for name, found in other._sets.items():
+            self._sets.setdefault(name, set()).update(found)
+        for name, rows in other._groups.items():
+            self._groups.setdefault(name, Counter()).update(rows)
+        for name, value in other._facts.items():
+            self._facts[name] = value if self._facts.get(name, value) == value else None
+        self.left_out.update(other.left_out)
+        self.redacted.update(other.redacted)
+        self.calls.add(other.calls)
+
+    def fresh(self) -> Counts:
+        return Counts(self.shape)
+
+    def figures(self) -> dict[str, Any]:
+        told: dict[str, Any] = {name: self._numbers[name] for name in self.shape.numbers}
+        told |= {name: len(self._sets.get(name, ())) for name in self.shape.sets}
+        told |= {name: ranked(self._groups.get(name, Counter())) for name in self.shape.groups}
+        told |= {name: self._facts.get(name) for name in self.shape.facts}
+        if self.shape.calls:
+            told |= self.calls.figures()
+        told |= {name: self._numbers[name] for name in _ALWAYS}
+        return told | {
+            "left_out": ranked(self.left_out),
+            "redacted": self.redacted.total(),
+            "redacted_by_kind": ranked(self.redacted),
+        }
+
+
+_ALWAYS: Final = ("bad_lines", "padding_lines", "records_without_usable_time", "texts_cut")
+
+
+def _known(name: str, names: tuple[str, ...]) -> None:
+    if name not in names:
+        raise KeyError(name)

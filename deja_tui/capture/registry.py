@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The importers by name, loaded when they are asked for, and the guess which one a path is for.
+
+Adding one is: a file in ``importers/``, a line in `MODULES`, tests with a real file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from deja_tui.capture.files import unreadable
+from deja_tui.capture.source import Source, probe
+from deja_tui.errors import DejaError
+from deja_tui.text import clean
+
+MODULES: Final[Mapping[str, str]] = {
+    "claude-code": "claude_code:CLAUDE_CODE",
+}
+"""Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """Which source a path is for, and why."""
+
+    source: Source
+    reason: str
+
+
+def source(kind: str) -> Source:
+    """The importer of that kind. Raises IMP-E003 naming the known ones."""
+    place = MODULES.get(kind)
+    if place is None:
+        raise DejaError("IMP-E003", f"there is no importer {clean(kind, 40)}", "one of " + ", ".join(MODULES))
+    module, name = place.split(":")
+    found = getattr(importlib.import_module(f"deja_tui.capture.importers.{module}"), name)
+    if not isinstance(found, Source):
+        raise TypeError(f"{place} is no importer")
+    return found
+
+
+def sources() -> Iterator[Source]:
+    """Every importer, in the order of `MODULES`."""
+    return map(source, MODULES)
+
+
+def guess(path: str | os.PathLike[str]) -> Guess:
+    """The one source that a path looks like.
+
+    Raises IMP-E001 (not there, unreadable), IMP-E003 when none or several claim it: the message says which.
+    """
+    place = Path(path)
+    if not os.path.lexists(place):
+        raise DejaError("IMP-E001", f"{clean(str(place))} does not exist", "check the path")
+    try:
+        looked = probe(place)
+    except OSError as fault:
+        raise unreadable(place, fault) from fault
+    found = [Guess(one, reason) for one in sources() if (reason := one.guess(looked))]
+    if len(found) == 1:
+        return found[0]
+    kinds = [one.source.kind for one in found]
+    told = "looks like " + " and ".join(kinds) if kinds else "looks like nothing that can be imported"
+    raise DejaError(
+        "IMP-E003", f"{clean(place.name)} {told}", "name the kind: " + ", ".join(kinds or MODULES)
+    )
