@@ -23,6 +23,8 @@ from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
 from deja_tui.engine import audit, ledger, lifecycle, templates, views
 from deja_tui.engine.actors import Caller, caller
+from deja_tui.engine.analyzer import Analyzer
+from deja_tui.engine.linked import linked
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
@@ -96,8 +98,16 @@ class Memory(Constructors):
     """
 
     def __init__(
-        self, store: Store, *, namespace: str, who: Caller, clock: Clock, telemetry: str = "off"
+        self,
+        store: Store,
+        *,
+        namespace: str,
+        who: Caller,
+        clock: Clock,
+        telemetry: str = "off",
+        analyzers: Iterable[Analyzer] = (),
     ) -> None:
+        self.analyzers = linked(analyzers)
         self.store = store
         self.namespace = namespace
         self.who = who
@@ -125,6 +135,7 @@ class Memory(Constructors):
         busy_ms: int = 5_000,
         durability: Literal["full", "normal"] = "full",
         clock: Clock | None = None,
+        analyzers: Iterable[Analyzer] = (),
     ) -> Self:
         """Open or create a memory (D36).
 
@@ -141,13 +152,15 @@ class Memory(Constructors):
             busy_ms: how long a write waits for another writer.
             durability: ``full`` or ``normal`` (capture only, design §3).
             clock: epoch milliseconds; None: the host's.
+            analyzers: of this program, run and listed like those that are built in (D29, docs/analyzers.md).
 
-        Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003.
+        Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003, LOP-E036 and LOP-E031 (a malformed analyzer).
         """
         if telemetry not in MODES:
             raise ValidationError("VAL-E001", "telemetry is one of " + ", ".join(MODES))
         who = caller(actor, scopes)
         ticking = clock or host_clock
+        own = linked(analyzers)
         store = Store.open(
             Path(path),
             read_only=read_only,
@@ -157,7 +170,14 @@ class Memory(Constructors):
             clock=ticking,
         )
         chosen, told = declared.settle(store, {"namespace": namespace})
-        memory = cls(store, namespace=chosen["namespace"], who=who, clock=ticking, telemetry=telemetry)
+        memory = cls(
+            store,
+            namespace=chosen["namespace"],
+            who=who,
+            clock=ticking,
+            telemetry=telemetry,
+            analyzers=own,
+        )
         memory._told = told
         return memory
 

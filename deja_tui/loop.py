@@ -11,11 +11,16 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from deja_tui.adapter import StoreSubstrate
-from deja_tui.engine import RunOptions, lifecycle, pipeline, reports
+from deja_tui.commands import LIMIT_MS, connect
+from deja_tui.engine import RunOptions, lifecycle, pipeline, reports, views
 from deja_tui.engine.actors import Caller
+from deja_tui.engine.analyzer import Analyzer
+from deja_tui.engine.analyzers import ANALYZERS
+from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.substrate import LOOP_NAMESPACE
@@ -28,6 +33,7 @@ from deja_tui.store.telemetry import Telemetry
 
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
+_COMMAND_LIMIT_MS: Final = 90_000  # below the lease, which a run must not outlive
 
 
 class Host(Protocol):
@@ -45,6 +51,9 @@ class Host(Protocol):
     def who(self) -> Caller: ...
     @property
     def clock(self) -> Callable[[], int]: ...
+    @property
+    def analyzers(self) -> tuple[Analyzer, ...]: ...
+    def cal(self, text: str, *, read_only: bool = False) -> object: ...
 
 
 class Loop:
@@ -66,11 +75,19 @@ class Loop:
         only: Sequence[str] = (),
         namespaces: Sequence[str] | None = None,
         dry_run: bool = False,
+        commands: Sequence[str] = (),
+        command_limit_ms: int = LIMIT_MS,
         now_ms: int | None = None,
     ) -> RunOutcome:
         """One run. Gates are OR-composed; another run or writer in the way is a clean skip, ``lock_held``.
 
-        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (negative gate), LOP-E022 (needs write).
+        Args:
+            commands: analyzers of this run alone, each ``ID=COMMAND`` (docs/analyzer-protocol.md). They are started only
+                when a gate is open; one that fails is skipped, and the outcome says why.
+            command_limit_ms: of each process, at most 90,000.
+
+        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (negative gate), LOP-E036 (a command without a name
+        that is free), LOP-E022 (needs write).
         """
         if any(gate is not None and gate < 0 for gate in (min_new, min_new_errors, if_stale_ms)):
             raise LoopError("LOP-E034", "a gate is a whole number of 0 or more")
@@ -83,10 +100,14 @@ class Loop:
             min_new=min_new,
             min_new_errors=min_new_errors,
             if_stale_ms=if_stale_ms,
+            analyzers=self._memory.analyzers,
         )
         now = self._memory.clock() if now_ms is None else now_ms
         self._memory.telemetry.flush()
         gated = pipeline.gate(self._substrate, options, now)
+        if commands and gated.outcome == "ran":
+            connected = self._connect(commands, command_limit_ms)
+            options = replace(options, analyzers=(*options.analyzers, *connected))
         if dry_run or gated.outcome == "skipped":
             return pipeline.run(self._substrate, options, now)
         owner = f"{os.getpid()}:{secrets.token_hex(8)}"
@@ -100,6 +121,24 @@ class Loop:
             if fault.code not in ("STO-E004", "LOP-E035"):
                 raise
             return RunOutcome("skipped", "lock_held", gated.new_grains, gated.new_error_events)
+
+    def _connect(self, commands: Sequence[str], limit_ms: int) -> list[CommandAnalyzer]:
+        """Probe the commands of a run, all at once (docs/analyzer-protocol.md)."""
+        if not 1 <= limit_ms <= _COMMAND_LIMIT_MS:
+            raise LoopError("LOP-E036", f"a command may take from 1 to {_COMMAND_LIMIT_MS} ms")
+        return connect(
+            commands,
+            taken=[one.manifest.id for one in (*ANALYZERS, *self._memory.analyzers)],
+            ask=self._addresses,
+            watermark=lambda name: (views.setting(self._substrate, pipeline.WATERMARK + name) or {}).get(
+                "at"
+            ),
+            limit_ms=limit_ms,
+        )
+
+    def _addresses(self, query: str) -> list[str]:
+        """What a read-only query of a command gives, as the caller may read it."""
+        return [row.hash for row in getattr(self._memory.cal(query, read_only=True), "rows", ())]
 
     def _take_lease(self, owner: str) -> None:
         """One run at a time on a file (D34). The lease of a run that died runs out after two minutes."""

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "deja_tui"
 ORDER = [
     "errors", "text", "store", "cal", "engine", "adapter", "reference",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
-    "constructors", "erasure", "copies", "documents", "declared", "loop", "facade", "compat", "capture", "present",
+    "constructors", "erasure", "copies", "documents", "declared", "commands", "loop", "facade", "compat", "capture", "present",
     "widgets", "console", "screens", "cli",
 ]  # fmt: skip
 # the two named late imports of D46
@@ -43,6 +43,7 @@ NO_TEXTUAL = [
     "copies",
     "documents",
     "declared",
+    "commands",
     "loop",
     "facade",
     "compat",

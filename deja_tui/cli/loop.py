@@ -60,6 +60,21 @@ class Span(click.ParamType[int]):
 @click.option("--only", multiple=True, metavar="ID", help="Only this analyzer; moves no watermark.")
 @click.option("--dry-run", is_flag=True, help="Say what would be proposed; store nothing.")
 @click.option(
+    "--analyzer-cmd",
+    "commands",
+    multiple=True,
+    metavar="ID=CMD",
+    help="Also ask this command, in this run; may be repeated.",
+)
+@click.option(
+    "--analyzer-limit",
+    type=Span(),
+    default="30s",
+    show_default=True,
+    metavar="SPAN",
+    help="Stop a command after so long; at most 90s.",
+)
+@click.option(
     "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
 )
 def run(
@@ -71,6 +86,8 @@ def run(
     if_stale: int | None,
     only: tuple[str, ...],
     dry_run: bool,
+    commands: tuple[str, ...],
+    analyzer_limit: int,
     quiet: bool,
 ) -> None:
     """Let the analyzers look at what is new. Several gates: any that is met opens.
@@ -82,7 +99,13 @@ def run(
 
     with open_memory(db, actor=actor) as memory:
         found = memory.loop.run(
-            min_new=min_new, min_new_errors=min_new_errors, if_stale_ms=if_stale, only=only, dry_run=dry_run
+            min_new=min_new,
+            min_new_errors=min_new_errors,
+            if_stale_ms=if_stale,
+            only=only,
+            dry_run=dry_run,
+            commands=commands,
+            command_limit_ms=analyzer_limit,
         )
     if quiet:
         if found.stored or found.refreshed:

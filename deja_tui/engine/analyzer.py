@@ -72,6 +72,9 @@ class Manifest:
     auto_apply: Literal["never", "structural_curation"] = "never"
     default_on: bool = True
     origin: Literal["builtin", "command"] = "builtin"
+    templates: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of a linked analyzer: id → line, its family first
 
     @property
     def family(self) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from deja_tui.engine.faults import LoopError
 from deja_tui.text import clean, clip, unfenced
 
 TEMPLATES: Final[Mapping[str, str]] = {
@@ -26,12 +27,23 @@ _ARGUMENT_CELLS: Final = 96
 _LINE_CELLS: Final = 400
 
 
+# of linked analyzers (D29): a process that opens a memory without them shows arguments by name, as for any other
+_LINKED: Final[dict[str, str]] = {}
+
+
+def link(found: Mapping[str, str]) -> None:
+    """Make the templates of a linked analyzer known to this process. Raises LOP-E036 for one that is built in."""
+    if not TEMPLATES.keys().isdisjoint(found):
+        raise LoopError("LOP-E036", "a linked analyzer cannot change a built-in template")
+    _LINKED.update(found)
+
+
 def render(template_id: str, args: Mapping[str, Any]) -> str:
     """The line for a person, safe to show, one line.
 
     Unknown template ids (a newer or removed analyzer, D28) are shown with their arguments in the order of their names.
     """
-    template = TEMPLATES.get(template_id)
+    template = TEMPLATES.get(template_id, _LINKED.get(template_id))
     if template is None:
         told = ", ".join(f"{clean(name, 32)} {_argument(args, name)}" for name in sorted(args)[:_LINE_CELLS])
         return clip(f"{clean(template_id, 64)}: {told}" if told else clean(template_id, 64), _LINE_CELLS)
