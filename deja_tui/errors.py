@@ -53,6 +53,8 @@ CODES: Final[dict[str, str]] = {
     "LOP-E024": "the memory changed since the finding: the proposal no longer fits",
     "LOP-E025": "the recommendation came from another copy of this memory",
     "LOP-E026": "the audit chain does not verify",
+    "LOP-E027": "the change lies outside this memory, or does not",
+    "LOP-E028": "the same draft is open, or was turned down lately",
     "LOP-E030": "an analyzer failed",
     "LOP-E031": "an analyzer parameter is unknown or out of bounds",
     "LOP-E032": "the substrate lacks a capability",

@@ -115,6 +115,26 @@ class Forgets(Protocol):
     def forget(self, address: str) -> None: ...
 
 
+@runtime_checkable
+class Merges(Protocol):
+    """Capability: one grain takes the place of several live ones as one step, which other copies carry out, too."""
+
+    def merge(self, heads: Sequence[str], grain: NewGrain) -> Put: ...
+
+
+@runtime_checkable
+class SavesQueries(Protocol):
+    """Capability: saved queries and templates (``scheme`` query or template) by name, each a text.
+
+    `check_saved_query` raises a coded error on a text that may not be saved under the name: above all, a query that does
+    more than read. `set_saved_query` does the same, keeps the parameters that are there, and removes with None.
+    """
+
+    def saved_query(self, name: str, scheme: str = "query") -> str | None: ...
+    def check_saved_query(self, name: str, body: str, scheme: str = "query") -> None: ...
+    def set_saved_query(self, name: str, body: str | None, scheme: str = "query") -> None: ...
+
+
 # --- rows of views ----------------------------------------------------------------------------------
 
 
