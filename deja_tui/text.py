@@ -10,6 +10,7 @@ Numbered rules, cited by tests:
 * TEXT-3  `fold` is NFC, full case fold, NFC, trim (D11). Inner white space is kept. Only analyzers compare folded.
 * TEXT-4  `error_signature` is a pure function of the text, versioned by `SIGNATURE_VERSION`, because lessons
   and the tool index store its results.
+* TEXT-5  `note_words` is a pure function of the text: what a memory keeps to find near-duplicates (D12) follows from it.
 """
 
 from __future__ import annotations
@@ -56,6 +57,22 @@ def reason(text: object) -> str | None:
     # looked for in what was given: `door` makes a NUL visible, which does not make it a reason
     said = any(unicodedata.category(char)[0] not in "ZM" and not _hidden(char) for char in text)
     return kept if said and len(kept) <= REASON_MAX else None
+
+
+_WORD = re.compile(r"[^\W_]+")
+_NEGATED = re.compile("n['\u2019]t\\b")
+NOTE_CHARS: Final = 16_384
+
+
+def note_words(text: str) -> frozenset[str]:
+    """The words by which two notes are compared (TEXT-5): folded, each once, cut at everything but letters and digits.
+
+    ``don't`` is *do not*, so that a negation is a word of its own. A text of more than `NOTE_CHARS` characters has no
+    words: what was cut off could be what tells it apart.
+    """
+    if len(text) > NOTE_CHARS:
+        return frozenset()
+    return frozenset(_WORD.findall(_NEGATED.sub(" not", fold(text))))
 
 
 # --- making safe ------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deja_tui.engine import views
+from deja_tui.engine import fact_views, views
 from deja_tui.engine.substrate import (
     FailureCluster,
     LedgerRow,
+    Overdue,
     Position,
+    RelationCount,
     StoredGrain,
     Substrate,
     is_reserved,
@@ -63,6 +65,32 @@ class Reader:
         if is_reserved(namespace):
             return []
         return views.fact_matches(self.__substrate, namespace, subject, relation)
+
+    # facts and notes
+
+    def rivals(self, namespaces: Sequence[str] | None, relations: Sequence[str]) -> list[list[StoredGrain]]:
+        return fact_views.rivals(self.__substrate, views.user_namespaces(namespaces), relations)
+
+    def relation_counts(self, namespaces: Sequence[str] | None, least: int) -> list[RelationCount]:
+        return fact_views.relation_counts(self.__substrate, views.user_namespaces(namespaces), least)
+
+    def forks(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+        return fact_views.forks(self.__substrate, views.user_namespaces(namespaces))
+
+    def ended(self, namespaces: Sequence[str] | None, before: int) -> list[StoredGrain]:
+        return fact_views.ended(self.__substrate, views.user_namespaces(namespaces), before)
+
+    def overdue(
+        self, namespaces: Sequence[str] | None, types: Sequence[str], before: int, limit: int
+    ) -> list[Overdue]:
+        spaces = views.user_namespaces(namespaces)
+        return fact_views.overdue(self.__substrate, spaces, types, before, limit)
+
+    def near_notes(self, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+        return fact_views.near_notes(self.__substrate, views.user_namespaces(namespaces))
+
+    def all_notes(self, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+        return fact_views.all_notes(self.__substrate, views.user_namespaces(namespaces))
 
 
 class Books:

@@ -159,6 +159,25 @@ class FailureCluster:
 
 
 @dataclass(frozen=True, slots=True)
+class RelationCount:
+    """How many subjects have a live value under a relation of one namespace, and how many of them exactly one."""
+
+    namespace: str
+    relation: str  # folded
+    subjects: int
+    single: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Live grains of one namespace that are older than a limit: how many, and the oldest of them."""
+
+    namespace: str
+    total: int
+    oldest: list[StoredGrain]
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerRow:
     """What is known of one recommendation, derived from its grain and its audit chain (D1, D4)."""
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Set-based reads about facts and notes, each written once over the five substrate methods (D10).
+
+As in `views`: a substrate that can answer faster offers a method of the same name and signature (without the first
+argument), and the conformance tests compare both. A view nominates, the analyzer decides by the text (D11).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from heapq import nsmallest
+from typing import Final, cast
+
+from deja_tui.engine.substrate import Overdue, RelationCount, StoredGrain, Substrate
+from deja_tui.engine.views import capability, fact_key
+from deja_tui.text import note_words
+
+ENDING: Final = ("fact", "observation")
+"""The types that declare how long they hold: spec loop-engine §4.5."""
+NOTE_FIELDS: Final = ("body", "content", "text")
+
+
+# --- what a grain says -------------------------------------------------------------------------------
+
+
+def moment(value: object) -> int | None:
+    """Epoch ms of a stored time: a number as it is, ISO-8601 text without a zone as UTC; None for anything else.
+
+    A file keeps numbers; text is what a memory may hold whose door does not read times (spec loop-engine §4.5).
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not value[:1].isdigit():
+        return None
+    try:
+        told = datetime.fromisoformat(value.strip())
+        return int((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def holds_at(grain: StoredGrain, at: int) -> bool:
+    """Whether the grain's own validity covers ``at`` (epoch ms), both bounds included."""
+    since, until = moment(grain.get("valid_from")), moment(grain.get("valid_to"))
+    return (since is None or since <= at) and (until is None or at <= until)
+
+
+def note_text(grain: StoredGrain) -> str:
+    """What a note says: the first of its text fields that is there; "" when none is text."""
+    told = next((grain.get(name) for name in NOTE_FIELDS if grain.get(name) is not None), "")
+    return told if isinstance(told, str) else ""
+
+
+def by_age(grain: StoredGrain) -> tuple[int, str]:
+    """The order of a group: (created_at, address)."""
+    return grain.created_at, grain.address
+
+
+# --- views -------------------------------------------------------------------------------------------
+
+
+def rivals(
+    substrate: Substrate, namespaces: Sequence[str] | None, relations: Sequence[str]
+) -> list[list[StoredGrain]]:
+    """Live facts of one (namespace, folded subject, relation) with two or more folded objects, by key, each by age.
+
+    Args:
+        relations: folded.
+    """
+    if own := capability(substrate, "rivals"):
+        return cast("list[list[StoredGrain]]", own(namespaces, relations))
+    wanted = frozenset(relations)
+    groups: dict[tuple[str, ...], list[StoredGrain]] = defaultdict(list)
+    for grain in _live_facts(substrate, namespaces):
+        key = fact_key(grain)
+        if key[2] in wanted:
+            groups[key[:3]].append(grain)
+    found = [group for _, group in sorted(groups.items()) if len({fact_key(one)[3] for one in group}) > 1]
+    return [sorted(group, key=by_age) for group in found]
+
+
+def relation_counts(
+    substrate: Substrate, namespaces: Sequence[str] | None, least: int
+) -> list[RelationCount]:
+    """How many subjects have a value under each relation, and how many exactly one; sorted by namespace and relation.
+
+    Args:
+        least: relations with fewer subjects are left out.
+    """
+    if own := capability(substrate, "relation_counts"):
+        return cast("list[RelationCount]", own(namespaces, least))
+    values: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for grain in _live_facts(substrate, namespaces):
+        key = fact_key(grain)
+        values[key[0], key[2], key[1]].add(key[3])
+    subjects: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for (namespace, relation, _), objects in values.items():
+        count = subjects[namespace, relation]
+        count[0] += 1
+        count[1] += len(objects) == 1
+    return [RelationCount(*key, *count) for key, count in sorted(subjects.items()) if count[0] >= least]
+
+
+def forks(substrate: Substrate, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+    """The live tips of every fork, each newest first (D3); [] where the substrate lacks the capability (D10)."""
+    own = capability(substrate, "forks")
+    return [list(tips) for tips in own(namespaces)] if own else []
+
+
+def ended(substrate: Substrate, namespaces: Sequence[str] | None, before: int) -> list[StoredGrain]:
+    """Live facts and observations whose declared end lies before ``before`` (epoch ms), in arrival order."""
+    if own := capability(substrate, "ended"):
+        return cast("list[StoredGrain]", own(namespaces, before))
+    found = [grain for grain in _live(substrate, ENDING, namespaces) if _ends_before(grain, before)]
+    return sorted(found, key=lambda grain: grain.seq)
+
+
+def overdue(
+    substrate: Substrate, namespaces: Sequence[str] | None, types: Sequence[str], before: int, limit: int
+) -> list[Overdue]:
+    """Live grains of ``types`` created before ``before`` (epoch ms), by namespace: how many, and the oldest ``limit``."""
+    if own := capability(substrate, "overdue"):
+        return cast("list[Overdue]", own(namespaces, types, before, limit))
+    spaces: dict[str, list[StoredGrain]] = defaultdict(list)
+    for grain in _live(substrate, types, namespaces):
+        if grain.created_at < before:
+            spaces[grain.namespace].append(grain)
+    return [
+        Overdue(namespace, len(grains), nsmallest(limit, grains, key=by_age))
+        for namespace, grains in sorted(spaces.items())
+    ]
+
+
+def near_notes(substrate: Substrate, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+    """Live observations that may have a near-duplicate at a Jaccard of 0.9 or more, by (namespace, age).
+
+    The default names all of them that have words; a substrate that keeps signatures (D12) names those which share one.
+    """
+    if own := capability(substrate, "near_notes"):
+        return cast("list[StoredGrain]", own(namespaces))
+    return all_notes(substrate, namespaces)
+
+
+def all_notes(substrate: Substrate, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+    """Live observations that have words, by (namespace, age)."""
+    found = [
+        grain for grain in _live(substrate, ("observation",), namespaces) if note_words(note_text(grain))
+    ]
+    return sorted(found, key=lambda grain: (grain.namespace, *by_age(grain)))
+
+
+# --- helpers -----------------------------------------------------------------------------------------
+
+
+def _live(
+    substrate: Substrate, types: Iterable[str], namespaces: Sequence[str] | None
+) -> Iterator[StoredGrain]:
+    for type_ in types:
+        yield from (grain for grain in substrate.scan(type_, namespaces) if grain.live)
+
+
+def _live_facts(substrate: Substrate, namespaces: Sequence[str] | None) -> Iterator[StoredGrain]:
+    return (grain for grain in _live(substrate, ("fact",), namespaces) if fact_key(grain))
+
+
+def _ends_before(grain: StoredGrain, before: int) -> bool:
+    until = moment(grain.get("valid_to"))
+    return until is not None and until < before
