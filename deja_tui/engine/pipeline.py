@@ -100,7 +100,7 @@ class _Analysis:
 def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     """One pass of the Deja Loop. Raises LOP-E033 for an unknown analyzer in ``only``; analyzer faults are reported."""
     analyzers = (*ANALYZERS, *options.analyzers)
-    _check_only(options.only, analyzers)
+    options = replace(options, only=_chosen(options.only, analyzers))
     here = views.position(substrate)
     gated = gate(substrate, options, now_ms)
     if gated.outcome == "skipped":
@@ -154,11 +154,17 @@ def _stale(last_at: int | None, now_ms: int, limit_ms: int) -> bool:
     return last_at is None or now_ms < last_at or now_ms - last_at >= limit_ms
 
 
-def _check_only(only: Sequence[str], analyzers: Sequence[Analyzer]) -> None:
-    known = {analyzer.manifest.id for analyzer in analyzers}
-    unknown = [name for name in only if name not in known]
+def _chosen(only: Sequence[str], analyzers: Sequence[Analyzer]) -> tuple[str, ...]:
+    """The ids that ``only`` names, each by its id, by its family, or, built in, by its family without ``loop.``."""
+    named: dict[str, str] = {}
+    for manifest in (analyzer.manifest for analyzer in analyzers):
+        for name in (manifest.id, manifest.family, manifest.family.removeprefix("loop.")):
+            named.setdefault(name, manifest.id)
+    unknown = [name for name in only if name not in named]
     if unknown:
-        raise LoopError("LOP-E033", "there is no such analyzer", "known: " + ", ".join(sorted(known)))
+        known = sorted(analyzer.manifest.id for analyzer in analyzers)
+        raise LoopError("LOP-E033", "there is no such analyzer", "known: " + ", ".join(known))
+    return tuple(named[name] for name in only)
 
 
 # --- analysis: reads only ----------------------------------------------------------------------------
