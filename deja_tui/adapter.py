@@ -14,9 +14,10 @@ from typing import Any
 
 from deja_tui.engine.ledger import queue_order, replay
 from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
-from deja_tui.store import codec, grains
+from deja_tui.store import codec, grains, settings
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
+from deja_tui.store.oplog import wall_of
 
 
 def build(grain: NewGrain, *, settled: Collection[str] = ()) -> codec.Grain:
@@ -74,6 +75,12 @@ class StoreSubstrate:
     def set_setting(self, key: str, value: Any) -> None:
         with self._store.act(governed=True) as act:
             act.set_setting(key, value)
+
+    def kept(self, prefix: str) -> list[tuple[str, Any, str, int]]:
+        return [
+            (key, value, source, wall_of(hlc))
+            for key, value, hlc, source in settings.stamped(self._store.reading(), prefix)
+        ]
 
     def forget(self, address: str) -> None:
         with self._store.act(governed=True) as act:

@@ -167,6 +167,14 @@ def fact_matches(substrate: Substrate, namespace: str, subject: str, relation: s
     ]
 
 
+def document(substrate: Substrate, namespace: str, path: str) -> StoredGrain | None:
+    """The fact that holds the current version of a document, or None when there is none (D40)."""
+    if own := _own(substrate, "document"):
+        return own(namespace, path)  # type: ignore[no-any-return]
+    versions = fact_matches(substrate, namespace, path, "memory_file")
+    return max(versions, key=lambda grain: (grain.created_at, grain.seq), default=None)
+
+
 # --- the loop's own grains ---------------------------------------------------------------------------
 
 
@@ -260,6 +268,20 @@ def set_setting(substrate: Substrate, key: str, value: Any) -> None:
         substrate.put(grain)
     else:
         substrate.supersede(head.address, grain)
+
+
+def kept(substrate: Substrate, prefix: str) -> list[tuple[str, Any, str, int]]:
+    """(key, value, source, epoch ms) of every setting whose key starts with ``prefix``, by key.
+
+    ``source`` is ``local``, or ``sync`` when it came from another copy (D5); a substrate that cannot tell says local, 0.
+    """
+    if own := _own(substrate, "kept"):
+        return own(prefix)  # type: ignore[no-any-return]
+    values = getattr(substrate, "settings", None)
+    if not isinstance(values, Mapping):
+        values = _memo(substrate)[1]
+    found = sorted((key, value) for key, value in values.items() if key.startswith(prefix))
+    return [(key, value, "local", 0) for key, value in found if value is not None]
 
 
 def _memo(substrate: Substrate) -> tuple[StoredGrain | None, dict[str, Any]]:
