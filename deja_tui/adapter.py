@@ -12,9 +12,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from deja_tui import saved
+from deja_tui.engine.activity_views import ColdFacts, ToolSpan
+from deja_tui.engine.doc_edits import RELATION
 from deja_tui.engine.ledger import queue_order, replay
 from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
 from deja_tui.store import codec, grains, settings
+from deja_tui.store.activity_views import ActivityViews
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.oplog import wall_of
@@ -36,6 +40,7 @@ class StoreSubstrate:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._activity = ActivityViews(store)
 
     # the five methods
 
@@ -86,6 +91,25 @@ class StoreSubstrate:
         with self._store.act(governed=True) as act:
             act.forget(address)
 
+    def merge(self, heads: Sequence[str], grain: NewGrain) -> Put:
+        with self._store.act(governed=True) as act:
+            added = act.merge(heads, build(grain))
+        return Put(added.address, added.new)
+
+    def saved_query(self, name: str, scheme: str = "query") -> str | None:
+        return saved.body(self._store.setting(saved.key(name, scheme)), scheme)
+
+    def check_saved_query(self, name: str, body: str, scheme: str = "query") -> None:
+        saved.with_body(self._store, name, body, scheme)
+
+    def set_saved_query(self, name: str, body: str | None, scheme: str = "query") -> None:
+        with self._store.act(governed=True) as act:
+            value = None if body is None else saved.with_body(self._store, name, body, scheme)
+            act.set_setting(saved.key(name, scheme), value)
+
+    def document(self, namespace: str, path: str) -> StoredGrain | None:
+        return self._store.latest(namespace, path, RELATION)
+
     def intact(self, address: str) -> bool:
         return self._store.intact(address)
 
@@ -116,6 +140,33 @@ class StoreSubstrate:
 
     def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
         return self._store.fact_matches(namespace, subject, relation)
+
+    def tool_span(self, tool: str, signature: str | None, after_ms: int, until_ms: int) -> ToolSpan:
+        return ToolSpan(*self._activity.tool_span(tool, signature, after_ms, until_ms))
+
+    def facts_under(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
+        return self._activity.facts_under(namespace, subject, relation)
+
+    def earliest_fact(self) -> int | None:
+        return self._activity.earliest_fact()
+
+    def live_grains(self, type: str, namespaces: Sequence[str] | None = None) -> Iterator[StoredGrain]:
+        return self._activity.live_grains(type, namespaces)
+
+    def cold_facts(
+        self, before_ms: int, warm: Collection[bytes], namespaces: Sequence[str] | None, limit: int
+    ) -> list[ColdFacts]:
+        found = self._store.cold_facts(before_ms, warm, namespaces, limit)
+        return [ColdFacts(row.namespace, row.total, tuple(row.oldest)) for row in found]
+
+    def engine_written(self) -> list[bytes]:
+        return self._activity.engine_written()
+
+    def documents(self, namespaces: Sequence[str] | None = None) -> list[bytes]:
+        return self._activity.documents(namespaces)
+
+    def outcome_grains(self, since_ms: int = 0) -> list[StoredGrain]:
+        return self._activity.outcome_grains(since_ms)
 
     def audits_of(self, recommendation: str) -> list[StoredGrain]:
         return self._store.audits_of(recommendation)

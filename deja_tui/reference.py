@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from deja_tui.engine.substrate import MarkKind, NewGrain, Put, is_reserved
 from deja_tui.errors import DejaError
 from deja_tui.text import compact_json, door
+
+_READING: Final = (["RECALL"], ["ASSEMBLE"], ["EXISTS"], ["HISTORY"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,10 @@ def _doored_value(value: Any) -> Any:
 
 
 class ReferenceSubstrate(BareSubstrate):
-    """The bare substrate with its optional capabilities: acts, settings, forgetting."""
+    """The bare substrate with its optional capabilities: acts, settings, saved queries, forgetting, merging.
+
+    It has no language: a query it saves is known to read by its first word alone.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,6 +126,29 @@ class ReferenceSubstrate(BareSubstrate):
 
     def set_setting(self, key: str, value: Any) -> None:
         self.settings[key] = value
+
+    def saved_query(self, name: str, scheme: str = "query") -> str | None:
+        found = self.settings.get(f"saved.{scheme}:{name}")
+        return found if isinstance(found, str) else None
+
+    def check_saved_query(self, name: str, body: str, scheme: str = "query") -> None:
+        if scheme == "query" and body.split(maxsplit=1)[:1] not in _READING:
+            raise DejaError("CAL-E058", "a saved query can only read")
+
+    def set_saved_query(self, name: str, body: str | None, scheme: str = "query") -> None:
+        if body is None:
+            self.settings.pop(f"saved.{scheme}:{name}", None)
+        else:
+            self.check_saved_query(name, body, scheme)
+            self.settings[f"saved.{scheme}:{name}"] = door(body)
+
+    def merge(self, heads: Sequence[str], grain: NewGrain) -> Put:
+        if not all(self._there(head).live for head in heads):
+            raise DejaError("MEM-E002", "the grain was already superseded")
+        put = self.put(grain)
+        for head in heads:
+            self.mark(head, "supersede", put.address)
+        return put
 
     def forget(self, address: str) -> None:
         self._there(address)

@@ -14,7 +14,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "text", "store", "cal", "engine", "adapter", "reference",
+    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "erasure", "copies", "documents", "declared", "commands", "loop", "facade", "compat", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -36,6 +36,7 @@ NO_TEXTUAL = [
     "store",
     "cal",
     "engine",
+    "saved",
     "adapter",
     "reference",
     "constructors",
