@@ -159,10 +159,10 @@ class StoreSubstrate:
         found = self._store.cold_facts(before_ms, warm, namespaces, limit)
         return [ColdFacts(row.namespace, row.total, tuple(row.oldest)) for row in found]
 
-    def engine_written(self) -> list[bytes]:
+    def engine_written(self) -> frozenset[bytes]:
         return self._activity.engine_written()
 
-    def documents(self, namespaces: Sequence[str] | None = None) -> list[bytes]:
+    def documents(self, namespaces: Sequence[str] | None = None) -> frozenset[bytes]:
         return self._activity.documents(namespaces)
 
     def outcome_grains(self, since_ms: int = 0) -> list[StoredGrain]:

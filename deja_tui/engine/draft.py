@@ -22,6 +22,8 @@ from deja_tui.engine.operations import (
 MAX_EVIDENCE: Final = 64
 MAX_ARGUMENT: Final = 500
 MAX_TARGET: Final = 1_000
+COUNTED_IN: Final = "counted_in"
+"""Key of the data of a flag that cites no grain; its value is ``telemetry``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
     if not _readable(draft):
         raise LoopError("LOP-E011", "a part of the finding is of the wrong kind or outside its bounds")
     cited = draft.evidence[:MAX_EVIDENCE]
-    if draft.severity not in SEVERITIES or not cited or not all(isinstance(one, str) for one in cited):
+    rests = bool(cited) or _counted_elsewhere(draft)
+    if draft.severity not in SEVERITIES or not rests or not all(isinstance(one, str) for one in cited):
         raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
     check(draft.operations)
     check_alternatives(draft.alternatives, draft.operations)
@@ -80,6 +83,13 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
         evidence_total=max(draft.evidence_total, len(cited)),
         args={str(name): _bounded(value) for name, value in draft.args.items()},
     )
+
+
+def _counted_elsewhere(draft: Draft) -> bool:
+    """Advice about what is not in the memory at all, an unanswered question, has no grain to cite: it changes nothing,
+    and its data says where it was counted."""
+    told = draft.data.get(COUNTED_IN) if isinstance(draft.data, Mapping) else None
+    return told == "telemetry" and not draft.operations and not draft.alternatives
 
 
 def _readable(draft: Draft) -> bool:
