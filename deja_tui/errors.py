@@ -70,6 +70,7 @@ CODES: Final[dict[str, str]] = {
     "IMP-E001": "the source does not exist or cannot be read",
     "IMP-E002": "the source is not of the named kind",
     "IMP-E003": "which importer to take is not known",
+    "IMP-E004": "the document is too long to be read whole",
     # surfaces
     "CLI-E001": "the command needs a terminal",
     "CLI-E002": "the clock override is not a number of milliseconds",

@@ -65,6 +65,10 @@ class CallCount:
         known.tool = tool
         return True
 
+    def rename(self, call_id: str, tool: str) -> None:
+        """The tool of a call that its source told again under another name."""
+        self.by_id[call_id].tool = tool
+
     def result(self, call_id: str, *, failed: bool) -> bool:
         """Count a result; whether it is the first for its call. Only the first says whether the call failed."""
         known = self.by_id.setdefault(call_id, Called())

@@ -6,7 +6,7 @@ Numbered rules, cited by tests:
 * FILE-1  Nothing in a file can stop the import of another file; a file that cannot be read, or is of another kind, is a
   loss of that file. A single file of another kind raises.
 * FILE-2  Files of a folder are read in the order of their paths; symbolic links below it are not followed, and told.
-* FILE-3  Items are stored in chunks of at most `CHUNK` grains or 4 MiB of source, each one transaction (D33): an import
+* FILE-3  Items are stored in chunks of at most `CHUNK` grains or about 4 MiB, each one transaction (D33): an import
   that dies keeps what it stored, and the next one goes on, since what is there is skipped (ITEM-1).
 * FILE-4  A source that cannot be opened makes no memory.
 """
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deja_tui.capture.items import CHUNK, CaptureItem, CaptureSink
 from deja_tui.capture.report import FileReport, ImportReport
@@ -84,19 +84,30 @@ def checked(path: Path) -> Path:
     return path
 
 
-def chunks(ready: Iterator[list[CaptureItem]]) -> Iterator[tuple[CaptureItem, ...]]:
-    """What a reader gives, in tuples of at most `CHUNK`; an empty list of the reader closes a chunk (FILE-3)."""
+def chunks(ready: Iterator[Sequence[CaptureItem]]) -> Iterator[tuple[CaptureItem, ...]]:
+    """What a reader gives, in tuples of at most `CHUNK` items or about 4 MiB of text (FILE-3)."""
     waiting: list[CaptureItem] = []
+    size = 0
     for items in ready:
-        waiting += items
-        while len(waiting) >= CHUNK:
-            yield tuple(waiting[:CHUNK])
-            waiting = waiting[CHUNK:]
-        if not items and waiting:
-            yield tuple(waiting)
-            waiting = []
+        for item in items:
+            waiting.append(item)
+            size += _weight(item.fields)
+            if len(waiting) >= CHUNK or size >= BATCH_BYTES:
+                yield tuple(waiting)
+                waiting, size = [], 0
     if waiting:
         yield tuple(waiting)
+
+
+def _weight(value: Any) -> int:
+    """About how many bytes a value takes; only its order of magnitude matters."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return 8 + sum(map(_weight, value.values()))
+    if isinstance(value, list):
+        return 8 + sum(map(_weight, value))
+    return 8
 
 
 def _silent(done: int, total: int) -> None:
@@ -165,7 +176,7 @@ def below(folder: Path, path: str | Path) -> str:
 
 def _file(memory: CaptureSink | None, source: Source, path: Path, report: FileReport, now_ms: int) -> None:
     try:
-        for items in chunks(map(list, source.read(path, report, now_ms))):
+        for items in chunks(source.read(path, report, now_ms)):
             if memory is not None:
                 report.stored(memory.capture(items))
     except OSError as fault:

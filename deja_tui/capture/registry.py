@@ -20,6 +20,7 @@ from deja_tui.text import clean
 
 MODULES: Final[Mapping[str, str]] = {
     "claude-code": "claude_code:CLAUDE_CODE",
+    "codex": "codex:CODEX",
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
 

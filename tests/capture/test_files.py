@@ -71,11 +71,13 @@ def test_order_and_links(tmp_path: Path) -> None:
     assert report.losses[0].reason == "a symbolic link, not followed"
 
 
-def test_chunks_are_bounded() -> None:
-    """FILE-3: a chunk holds at most CHUNK items, and an empty list of the reader closes one."""
+def test_chunks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FILE-3: a chunk holds at most CHUNK items, and a few large ones close it as well."""
     many = [item(str(n)) for n in range(CHUNK + 3)]
-    sizes = [len(chunk) for chunk in chunks(iter([many, [], [item("x")], []]))]
-    assert sizes == [CHUNK, 3, 1]
+    assert [len(chunk) for chunk in chunks(iter([many, [], [item("x")]]))] == [CHUNK, 4]
+    monkeypatch.setattr(files, "BATCH_BYTES", 1_000)
+    large = [item(str(n), blocks=[{"text": "x" * 400}]) for n in range(7)]
+    assert [len(chunk) for chunk in chunks(iter([large]))] == [3, 3, 1]
 
 
 def test_progress_is_told_for_each_file(tmp_path: Path) -> None:
@@ -150,13 +152,12 @@ def test_streaming(tmp_path: Path) -> None:
     def endless(path: Path, report: FileReport, now_ms: int) -> Iterator[Sequence[CaptureItem]]:
         for n in range(3):
             assert len(sink.chunks) == n
-            yield [item(str(n))]
-            yield []
+            yield [item(f"{n} {i}") for i in range(CHUNK)]
 
     (tmp_path / "a.lines").write_text("")
     lazy = Source("lazy", "lines", (".lines",), told, endless, lambda: Counts(LINES), "give lines")
     import_path(sink, lazy, tmp_path / "a.lines", now_ms=1)
-    assert sink.chunks == [1, 1, 1]
+    assert sink.chunks == [CHUNK, CHUNK, CHUNK]
 
 
 def test_calls_count_once() -> None:

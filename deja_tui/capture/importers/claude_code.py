@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str], *, now_ms: int, name: str | None = None) 
     report = FileReport(door(name or Path(path).name))
     given = False
     try:
-        for items in files.chunks(map(list, _read(Path(path), report, now_ms))):
+        for items in files.chunks(_read(Path(path), report, now_ms)):
             given = True
             yield Batch(items, report)
     except OSError as fault:
@@ -95,16 +95,9 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
 
 
 def _ready(lines: Iterator[Line], reader: Reader, report: FileReport) -> Iterator[list[CaptureItem]]:
-    size = 0
     for line in lines:
         reader.feed(line)
-        items = list(reader.ready())
-        if items:
-            yield items
-        size += line.size
-        if size >= files.BATCH_BYTES:
-            yield []
-            size = 0
+        yield list(reader.ready())
     items = list(reader.finish())
     report.complete = True
     yield items
