@@ -27,7 +27,7 @@ from typing import Any, Final, Protocol
 from deja_tui.engine.analyzer import Context, Manifest
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft, Refused
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.identity import digest12
+from deja_tui.engine.identity import digest12, target_class
 from deja_tui.engine.linked import NAME
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import StoredGrain
@@ -242,6 +242,11 @@ def _finding(told: object, sent: Mapping[str, StoredGrain], source: str) -> Draf
     target, text = told.get("target"), _line(told.get("summary"), MAX_TEXT)
     if not isinstance(target, str) or not target.strip() or not text:
         return Refused(LoopError("LOP-E011", "a finding of the command lacks its target or its summary"))
+    about = _line(target, _MAX_TARGET)
+    try:
+        target_class(about)  # before the fragment makes one out of nothing
+    except LoopError as fault:
+        return Refused(fault)
     named = told.get("evidence")
     listed = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
     cited = tuple(dict.fromkeys(one for one in listed if one in sent))
@@ -251,7 +256,7 @@ def _finding(told: object, sent: Mapping[str, StoredGrain], source: str) -> Draf
     apart = digest12(key if isinstance(key, str) and key else _without_numbers(text))
     guidance = _line(told.get("guidance"), MAX_GUIDANCE)
     return Draft(
-        target_ref=f"{_line(target, _MAX_TARGET)}#{apart}",
+        target_ref=f"{about}#{apart}",
         action=ACTION,
         template_id=TEMPLATE,
         args={"text": text},
@@ -278,7 +283,8 @@ def _share(value: object, default: float) -> float:
 
 def _line(value: object, limit: int) -> str:
     """``value`` as one cleaned line of at most ``limit`` characters; "" for what is no text."""
-    return clean(value[:limit], limit=limit)[:limit].strip() if isinstance(value, str) else ""
+    told = value[: 4 * limit].strip()[:limit] if isinstance(value, str) else ""
+    return clean(told, limit=limit)[:limit]
 
 
 def _quoted(value: object) -> str:
