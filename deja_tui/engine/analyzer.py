@@ -111,11 +111,12 @@ class BudgetSpent(Exception):
 class Budget:
     """Work that one analyzer may do in one run, in grains looked at: a count, never seconds."""
 
-    __slots__ = ("left", "reached")
+    __slots__ = ("left", "partial", "reached")
 
     def __init__(self, units: int) -> None:
         self.left = units
         self.reached: int | None = None
+        self.partial = False
 
     def spend(self, units: int) -> None:
         """Raises `BudgetSpent` when less is left."""
@@ -155,6 +156,11 @@ class Context:
         """Say that everything up to this arrival position was looked at: a spent budget resumes from there."""
         if self.budget is not None:
             self.budget.reached = seq
+
+    def looked_in_part(self) -> None:
+        """Say that only a part of the memory was looked at, so that what was not found is not taken to be gone."""
+        if self.budget is not None:
+            self.budget.partial = True
 
     def open_for(self, target_ref: str, action: str) -> LedgerRow | None:
         """The pending or approved recommendation that this finding would be, made here; None when there is none."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The audit chain of a recommendation: one Observation a transition, each naming its predecessor.
 
-* AUD-1  exactly one first entry (to pending, no predecessor). It and every expiry is the engine's own, no other is.
+* AUD-1  exactly one first entry (to pending, no predecessor). It and every expiry is the engine's own, no other is; an
+  apply without an approval is the policy's, no other is.
 * AUD-2  every later entry names the entry before it, so the chain has one order.
 * AUD-3  every transition is one that `TRANSITIONS` allows.
 * AUD-4  times do not run backwards (a clock that jumps back is written as the predecessor's time).
@@ -25,15 +26,18 @@ from deja_tui.text import utc
 # from → {to: who may cause it}. A status that is no key is final.
 TRANSITIONS: Final[Mapping[str | None, Mapping[str, str]]] = {
     None: {"pending": "engine"},
-    "pending": {"approved": "review", "rejected": "review", "expired": "engine"},
+    "pending": {"approved": "review", "rejected": "review", "expired": "engine", "applied": "policy"},
     "approved": {"applied": "apply", "rejected": "review", "expired": "engine"},
     "applied": {"rolled_back": "apply"},
 }
 
 
+_OBSERVERS: Final[Mapping[str, str]] = {"engine": "system", "policy": "policy"}
+
+
 def allowed(from_status: str | None, to_status: str) -> bool:
-    """Whether the lifecycle knows this transition."""
-    return to_status in TRANSITIONS.get(from_status, {})
+    """Whether somebody may cause this transition by a decision, or the engine by itself; a policy's is not meant."""
+    return TRANSITIONS.get(from_status, {}).get(to_status, "policy") != "policy"
 
 
 def observer_of(actor: str) -> str:
@@ -158,9 +162,10 @@ def _fault_of_link(substrate: Substrate, entry: AuditEntry, previous: AuditEntry
     )
     if not follows:
         return "the entry does not follow the one before it"
-    if not allowed(entry.from_status, entry.to_status):
+    by = TRANSITIONS.get(entry.from_status, {}).get(entry.to_status)
+    if by is None:
         return "the transition is not one the lifecycle allows"
-    if (TRANSITIONS[entry.from_status][entry.to_status] == "engine") != (entry.observer == "system"):
+    if _OBSERVERS.get(by) != (entry.observer if entry.observer in _OBSERVERS.values() else None):
         return "the entry was written by somebody who may not"
     if previous and entry.at < previous.at:
         return f"time runs backwards, to {utc(entry.at)}"

@@ -119,10 +119,12 @@ def test_the_table_of_the_engine_is_the_table_of_the_specification() -> None:
     pairs = {(start, end) for start, ends in audit.TRANSITIONS.items() for end in ends}
     assert pairs == {
         (None, "pending"),
-        ("pending", "approved"), ("pending", "rejected"), ("pending", "expired"),
+        ("pending", "approved"), ("pending", "rejected"), ("pending", "expired"), ("pending", "applied"),
         ("approved", "applied"), ("approved", "rejected"), ("approved", "expired"),
         ("applied", "rolled_back"),
     }  # fmt: skip
+    assert audit.TRANSITIONS["pending"]["applied"] == "policy"
+    assert not audit.allowed("pending", "applied"), "no decision skips the approval"
 
 
 def test_a_refused_transition_says_who_came_first() -> None:
