@@ -7,20 +7,48 @@
 * APP-4  after `undo`, liveness and order of every grain are what they were before `execute`: recall answers the same
   bytes. What an apply wrote is hidden, never rewritten.
 * APP-5  on a memory without acts, a failure half way is taken back step by step before it is passed on.
+* APP-6  a grain is superseded and merged within its type and namespace: a proposal moves nothing out of sight.
+* APP-7  a saved query and a document are changed only where they are what the proposal saw (its base); the inverse
+  brings back exactly that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from deja_tui.engine import views
+from deja_tui.engine import doc_edits, views
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.operations import Add, Forget, Operation, Retire, Supersede, check
-from deja_tui.engine.substrate import Atomic, Forgets, NewGrain, Substrate, is_reserved
+from deja_tui.engine.operations import (
+    Add,
+    DefineQuery,
+    DocEdit,
+    Forget,
+    Merge,
+    Operation,
+    Retire,
+    Revert,
+    Supersede,
+    check,
+    digest,
+)
+from deja_tui.engine.substrate import (
+    Atomic,
+    Forgets,
+    Merges,
+    NewGrain,
+    Put,
+    SavesQueries,
+    StoredGrain,
+    Substrate,
+    is_reserved,
+)
+from deja_tui.errors import DejaError
 from deja_tui.text import fold
+
+_AGAIN: Final = "run the loop again for a fresh finding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +60,11 @@ class Done:
     inverse: tuple[Mapping[str, Any], ...] | None
 
 
-def refusal(substrate: Substrate, operations: Sequence[Operation]) -> LoopError | None:
-    """Why the operations cannot be carried out now, or None (APP-1)."""
+# --- what stands against it -------------------------------------------------------------------------
+
+
+def refusal(substrate: Substrate, operations: Sequence[Operation]) -> DejaError | None:
+    """Why the operations cannot be carried out now, or None (APP-1). A `Revert` is judged by `lifecycle`."""
     if not operations:
         return LoopError(
             "LOP-E011",
@@ -42,18 +73,28 @@ def refusal(substrate: Substrate, operations: Sequence[Operation]) -> LoopError 
         )
     try:
         check(operations)
-    except LoopError as fault:
+        for operation in operations:
+            _must_fit(substrate, operation)
+    except DejaError as fault:
         return fault
-    for operation in operations:
-        if isinstance(operation, Forget) and not isinstance(substrate, Forgets):
-            return LoopError("LOP-E032", "this memory cannot forget")
-        if isinstance(operation, Add) and _said_already(substrate, operation):
-            return _already_there()
-        for target in operation.targets():
-            unfit = _target_fault(substrate, target)
-            if unfit:
-                return unfit
     return None
+
+
+def _must_fit(substrate: Substrate, operation: Operation) -> None:
+    """Raise when one operation cannot be carried out now."""
+    if isinstance(operation, Forget) and not isinstance(substrate, Forgets):
+        raise LoopError("LOP-E032", "this memory cannot forget")
+    if isinstance(operation, Add) and _said_already(substrate, operation):
+        raise _already_there()
+    targets = [_live_target(substrate, target) for target in operation.targets()]
+    match operation:
+        case Supersede() | Merge():
+            if any((old.type, old.namespace) != (operation.type, operation.namespace) for old in targets):
+                raise LoopError("LOP-E011", "a grain is superseded within its type and namespace")
+        case DefineQuery():
+            _query_must_fit(substrate, operation)
+        case DocEdit():
+            text_after(substrate, operation)
 
 
 def _said_already(substrate: Substrate, operation: Add) -> bool:
@@ -65,58 +106,184 @@ def _said_already(substrate: Substrate, operation: Add) -> bool:
     return any(fold(str(fact.get("object"))) == fold(str(said)) for fact in matches)
 
 
-def _target_fault(substrate: Substrate, target: str) -> LoopError | None:
+def _live_target(substrate: Substrate, target: str) -> StoredGrain:
     grain = substrate.get(target)
     short = target[:12]
     if grain is None:
-        return LoopError(
-            "LOP-E024", f"grain {short} is no longer here", "run the loop again for a fresh finding"
-        )
+        raise LoopError("LOP-E024", f"grain {short} is no longer here", _AGAIN)
     if is_reserved(grain.namespace):
-        return LoopError("LOP-E011", "a proposal may not touch a reserved namespace")
+        raise LoopError("LOP-E011", "a proposal may not touch a reserved namespace")
     if not grain.live:
-        return LoopError(
-            "LOP-E024",
-            f"grain {short} was changed since the finding",
-            "run the loop again for a fresh finding",
+        raise LoopError("LOP-E024", f"grain {short} was changed since the finding", _AGAIN)
+    return grain
+
+
+def _query_must_fit(substrate: Substrate, operation: DefineQuery) -> None:
+    if not isinstance(substrate, SavesQueries):
+        raise LoopError("LOP-E032", f"this memory keeps no saved {_plural(operation.scheme)}")
+    held = substrate.saved_query(operation.name, operation.scheme)
+    if (None if held is None else digest(held)) != operation.base:
+        raise LoopError(
+            "LOP-E024", f"the {operation.scheme} was changed since the proposal", "propose it again"
         )
-    return None
+    if held is not None and digest(operation.body) == operation.base:
+        raise LoopError("LOP-E011", f"the {operation.scheme} says that already")
+    substrate.check_saved_query(operation.name, operation.body, operation.scheme)
+
+
+def _plural(scheme: str) -> str:
+    return "queries" if scheme == "query" else "templates"
+
+
+def text_after(substrate: Substrate, operation: DocEdit) -> str:
+    """The text of the document after the edit. Raises LOP-E011, LOP-E024; LOP-E027 when there is no such document."""
+    head = views.document(substrate, operation.namespace, operation.path)
+    if head is None:
+        raise LoopError(
+            "LOP-E027",
+            "the document is not in this memory, so it is changed where it lies",
+            "change it there, then deja loop mark-applied",
+        )
+    before = doc_edits.text_of(head.fields)
+    if digest(before) != operation.base:
+        raise LoopError("LOP-E024", "the document was changed since the proposal", "propose it again")
+    after = doc_edits.patched(before, operation.diff)
+    if after == before:
+        raise LoopError("LOP-E011", "the edit changes nothing")
+    return after
+
+
+# --- carrying out -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Work:
+    """One apply under way; every write notes its effect and, first, its inverse step."""
+
+    substrate: Substrate
+    recommendation: str
+    now_ms: int
+    results: list[str] = field(default_factory=list)
+    effects: list[Mapping[str, Any]] = field(default_factory=list)
+    steps: list[Mapping[str, Any]] = field(default_factory=list)  # the inverse, last step first
+
+    def carry_out(self, operation: Operation) -> None:
+        match operation:
+            case Retire():
+                self._retire(operation)
+            case Add():
+                self._add(operation)
+            case Supersede(target=target):
+                grain = self._grain(operation, [target], self.now_ms)
+                self._written(self.substrate.supersede(target, grain), [target])
+            case Merge():
+                self._merge(operation)
+            case Forget(target=target):
+                self._forget(target)
+            case DefineQuery():
+                self._define(operation)
+            case DocEdit():
+                self._edit(operation)
+            case Revert():
+                raise LoopError("LOP-E002", "taking a recommendation back is a decision of its own")
+
+    def _retire(self, operation: Retire) -> None:
+        self.substrate.mark(operation.target, "retire", operation.by)
+        self._left("retire", operation.target, operation.by)
+
+    def _add(self, operation: Add) -> None:
+        put = self.substrate.put(self._grain(operation, [], self.now_ms))
+        if not put.new:
+            raise _already_there()
+        self.results.append(put.address)
+        self.effects.append({"do": "add", "grain": put.address})
+        self.steps.insert(0, {"do": "hide", "grain": put.address})
+
+    def _merge(self, operation: Merge) -> None:
+        # later than every head: readers that elect by time alone must find it, too
+        at = max([self.now_ms, *(self._made(head) + 1 for head in operation.heads)])
+        grain = self._grain(operation, list(operation.heads), at)
+        first, *others = operation.heads
+        if isinstance(self.substrate, Merges):
+            self._written(self.substrate.merge(operation.heads, grain), operation.heads)
+            return
+        put = self.substrate.supersede(first, grain)
+        self._written(put, [first])
+        for head in others:
+            self.substrate.mark(head, "supersede", put.address)
+            self.effects.append({"do": "supersede", "grain": head, "by": put.address})
+            self.steps.insert(1, {"do": "reopen", "grain": head, "by": put.address})
+
+    def _written(self, put: Put, targets: Sequence[str]) -> None:
+        """What a superseding write left: the new grain, and its targets closed in its favour."""
+        for target in targets:
+            self.steps.insert(0, {"do": "reopen", "grain": target, "by": put.address})
+        if not put.new:
+            raise _already_there()
+        self.results.append(put.address)
+        self.effects.extend({"do": "supersede", "grain": target, "by": put.address} for target in targets)
+        self.steps.insert(0, {"do": "hide", "grain": put.address})
+
+    def _left(self, do: str, target: str, by: str) -> None:
+        self.effects.append({"do": do, "grain": target, "by": by})
+        self.steps.insert(0, {"do": "reopen", "grain": target, "by": by})
+
+    def _forget(self, target: str) -> None:
+        self.effects.extend(_left_closed(self.substrate, target))
+        if isinstance(self.substrate, Forgets):
+            self.substrate.forget(target)
+        self.effects.append({"do": "forget", "grain": target})
+
+    def _define(self, operation: DefineQuery) -> None:
+        if not isinstance(self.substrate, SavesQueries):
+            raise LoopError("LOP-E032", f"this memory keeps no saved {_plural(operation.scheme)}")
+        scheme, name = operation.scheme, operation.name
+        held = self.substrate.saved_query(name, scheme)
+        self.substrate.set_saved_query(name, operation.body, scheme)
+        now = self.substrate.saved_query(name, scheme)
+        self.effects.append({"do": "define", "scheme": scheme, "name": name})
+        saw = None if now is None else digest(now)
+        self.steps.insert(0, {"do": "define", "scheme": scheme, "name": name, "body": held, "base": saw})
+
+    def _edit(self, operation: DocEdit) -> None:
+        after = text_after(self.substrate, operation)
+        head = views.document(self.substrate, operation.namespace, operation.path)
+        if head is None:
+            raise AssertionError("text_after has found the document")
+        fields = doc_edits.version_fields(operation.path, after)
+        # a clock that stands still, or goes back, still gives versions in their order (DOC-2)
+        at = max(self.now_ms, head.created_at + 1)
+        fields["derived_from"] = [head.address, self.recommendation]
+        grain = NewGrain("fact", operation.namespace, at, fields)
+        self._written(self.substrate.supersede(head.address, grain), [head.address])
+
+    def _made(self, address: str) -> int:
+        grain = self.substrate.get(address)
+        return grain.created_at if grain else 0
+
+    def _grain(self, operation: Add | Supersede | Merge, parents: list[str], at: int) -> NewGrain:
+        fields = dict(operation.fields)
+        # provenance leads from what was written to the decision, and from there to its evidence
+        if isinstance(operation, Add):
+            fields["derived_from"] = self.recommendation
+        else:
+            fields["derived_from"] = [parents[0], self.recommendation]
+        if isinstance(operation, Merge):
+            # a state's own context is its snapshot; readers of a bundle find the other parents here
+            holder = "common_context" if operation.type == "state" else "context"
+            held = fields.get(holder)
+            fields[holder] = {**(held if isinstance(held, Mapping) else {}), "merge_parents": parents}
+        return NewGrain(operation.type, operation.namespace, at, fields)
 
 
 def execute(substrate: Substrate, operations: Sequence[Operation], recommendation: str, now_ms: int) -> Done:
     """Carry out checked operations; the caller has asked `refusal` inside the same transaction."""
-    results: list[str] = []
-    effects: list[Mapping[str, Any]] = []
-    steps: list[Mapping[str, Any]] = []  # the inverse, last step first
-    with taken_back_on_failure(substrate, steps):
+    work = _Work(substrate, recommendation, now_ms)
+    with taken_back_on_failure(substrate, work.steps):
         for operation in operations:
-            match operation:
-                case Retire(target=target, by=by):
-                    substrate.mark(target, "retire", by)
-                    effects.append({"do": "retire", "grain": target, "by": by})
-                    steps.insert(0, {"do": "reopen", "grain": target, "by": by})
-                case Add():
-                    put = substrate.put(_grain(operation, recommendation, now_ms))
-                    if not put.new:
-                        raise _already_there()
-                    results.append(put.address)
-                    effects.append({"do": "add", "grain": put.address})
-                    steps.insert(0, {"do": "hide", "grain": put.address})
-                case Supersede(target=target):
-                    put = substrate.supersede(target, _grain(operation, recommendation, now_ms))
-                    steps.insert(0, {"do": "reopen", "grain": target, "by": put.address})
-                    if not put.new:
-                        raise _already_there()
-                    results.append(put.address)
-                    effects.append({"do": "supersede", "grain": target, "by": put.address})
-                    steps.insert(0, {"do": "hide", "grain": put.address})
-                case Forget(target=target):
-                    effects.extend(_left_closed(substrate, target))
-                    if isinstance(substrate, Forgets):
-                        substrate.forget(target)
-                    effects.append({"do": "forget", "grain": target})
-    undoable = not any(operation.destructive for operation in operations)
-    return Done(tuple(results), tuple(effects), tuple(steps) if undoable else None)
+            work.carry_out(operation)
+    undoable = all(operation.undoable for operation in operations)
+    return Done(tuple(work.results), tuple(work.effects), tuple(work.steps) if undoable else None)
 
 
 def _left_closed(substrate: Substrate, target: str) -> list[Mapping[str, Any]]:
@@ -148,36 +315,60 @@ def _already_there() -> LoopError:
     return LoopError("LOP-E024", "what this would write is already here", "run the loop again")
 
 
-def _grain(operation: Add | Supersede, recommendation: str, now_ms: int) -> NewGrain:
-    fields = dict(operation.fields)
-    # provenance leads from what was written to the decision, and from there to its evidence
-    if isinstance(operation, Add):
-        fields["derived_from"] = recommendation
-    else:
-        fields["derived_from"] = [operation.target, recommendation]
-    return NewGrain(operation.type, operation.namespace, now_ms, fields)
+# --- taking back ------------------------------------------------------------------------------------
 
 
 def undo_refusal(substrate: Substrate, inverse: Sequence[Mapping[str, Any]]) -> LoopError | None:
     """Why an inverse no longer fits, or None (APP-3)."""
     for step in inverse:
-        address = str(step.get("grain"))
-        grain = substrate.get(address)
-        short = address[:12]
-        if grain is None:
-            return LoopError("LOP-E024", f"grain {short} was forgotten since: the undo no longer fits")
-        if step.get("do") == "hide" and not grain.live:
-            return LoopError("LOP-E024", f"grain {short} was changed since: undo that change first")
-        if step.get("do") == "reopen" and (grain.live or grain.superseded_by != step.get("by")):
-            return LoopError("LOP-E024", f"grain {short} was changed since: undo that change first")
-        if step.get("do") not in ("hide", "reopen"):
+        fits = _FITS.get(str(step.get("do")))
+        if fits is None:
             return LoopError("LOP-E026", "the stored inverse holds a step this version does not know")
+        fault = fits(substrate, step)
+        if fault:
+            return fault
     return None
 
 
+def _mark_fits(substrate: Substrate, step: Mapping[str, Any]) -> LoopError | None:
+    address = str(step.get("grain"))
+    grain = substrate.get(address)
+    short = address[:12]
+    if grain is None:
+        return LoopError("LOP-E024", f"grain {short} was forgotten since: the undo no longer fits")
+    stands = grain.live if step["do"] == "hide" else not grain.live and grain.superseded_by == step.get("by")
+    return (
+        None if stands else LoopError("LOP-E024", f"grain {short} was changed since: undo that change first")
+    )
+
+
+def _define_fits(substrate: Substrate, step: Mapping[str, Any]) -> LoopError | None:
+    if not isinstance(substrate, SavesQueries):
+        return LoopError("LOP-E032", "this memory keeps no saved queries")
+    held = substrate.saved_query(str(step.get("name")), str(step.get("scheme")))
+    if (None if held is None else digest(held)) != step.get("base"):
+        return LoopError("LOP-E024", f"the {step.get('scheme')} was changed since: undo that change first")
+    return None
+
+
+_FITS: Final[Mapping[str, Callable[[Substrate, Mapping[str, Any]], LoopError | None]]] = {
+    "hide": _mark_fits,
+    "reopen": _mark_fits,
+    "define": _define_fits,
+}
+
+
 def undo(substrate: Substrate, inverse: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """Carry out a checked inverse and return its steps as effects."""
-    for step in inverse:
-        address, by = str(step["grain"]), step.get("by")
-        substrate.mark(address, "hide" if step["do"] == "hide" else "reopen", str(by) if by else None)
-    return tuple(dict(step) for step in inverse)
+    """Carry out a checked inverse and return what it did as effects."""
+    return tuple(_step_back(substrate, step) for step in inverse)
+
+
+def _step_back(substrate: Substrate, step: Mapping[str, Any]) -> Mapping[str, Any]:
+    if step["do"] == "define":
+        name, scheme, body = str(step["name"]), str(step["scheme"]), step.get("body")
+        if isinstance(substrate, SavesQueries):
+            substrate.set_saved_query(name, body if isinstance(body, str) else None, scheme)
+        return {"do": "define", "scheme": scheme, "name": name}
+    by = step.get("by")
+    substrate.mark(str(step["grain"]), "hide" if step["do"] == "hide" else "reopen", str(by) if by else None)
+    return dict(step)

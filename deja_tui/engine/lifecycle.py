@@ -15,33 +15,45 @@ refused with LOP-E020 and is told who decided.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from deja_tui.engine import apply as applying
-from deja_tui.engine import audit, views
+from deja_tui.engine import audit, config, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
+from deja_tui.engine.identity import target_class
 from deja_tui.engine.objects import AuditEntry, Chain, Plan, Receipt, Recommendation
-from deja_tui.engine.operations import Add, Forget, Retire, Supersede
+from deja_tui.engine.operations import DocEdit, Operation, Revert
 from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation
+from deja_tui.errors import DejaError
 from deja_tui.text import REASON_MAX, clean, door, utc
 from deja_tui.text import reason as as_reason
 
 _ADDRESS: Final = re.compile(r"[0-9a-f]{64}\Z")
+# the one kind of parameter that approving a flag may add a word to (D25)
+_LISTS: Final = ("extra_relations",)
 
 
-def approve(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
-    """Pending → approved. Raises LOP-E011, E020 to E022, E024 to E026, E040."""
+def approve(
+    substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int, choice: int = 0
+) -> Receipt:
+    """Pending → approved; ``choice`` is the number of the alternative that an apply will carry out (D20).
+
+    Approving a flag that asks for a setting writes it, too, which needs admin (D25). Raises LOP-E011, E020 to E022, E024
+    to E026, E031, E040.
+    """
     caller.need("review")
     told = check_reason(because)
     with views.atomic(substrate):
         row, previous = _open(substrate, address, "approved")
-        # labels that differ in case only are one person's way around the rule
-        if row.creator.lower() == caller.actor.lower():
-            raise LoopError("LOP-E021", "nobody approves what they created", "ask another reviewer")
-        return _decide(substrate, row, previous, "approved", caller, told, now_ms)
+        _not_by_creator(row, caller)
+        body = _body(substrate, address)
+        _chosen(body, choice)
+        _configure(substrate, body, caller, told, now_ms)
+        notes = {"choice": choice} if body.alternatives else {}
+        return _decide(substrate, row, previous, "approved", caller, told, now_ms, (), notes)
 
 
 def reject(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
@@ -77,44 +89,81 @@ def apply(
     *,
     allow_destructive: bool = False,
 ) -> Receipt:
-    """Approved → applied: all operations and the stored inverse in one act."""
+    """Approved → applied: all operations of the approved choice and the stored inverse in one act."""
     caller.need("apply")
     told = check_reason(because)
     with views.atomic(substrate):
         row, previous = _open(substrate, address, "applied")
         body = _body(substrate, address)
-        fault = _apply_refusal(substrate, row, body, caller, allow_destructive)
+        operations = _chosen(body, previous.choice)
+        fault = _apply_refusal(substrate, row, body, operations, caller, allow_destructive)
         if fault:
             raise fault
-        done = applying.execute(substrate, body.operations, address, now_ms)
-        notes = {
-            "effects": list(done.effects),
-            **({"inverse": list(done.inverse)} if done.inverse is not None else {}),
-        }
-        with applying.taken_back_on_failure(substrate, done.inverse or ()):
-            return _decide(substrate, row, previous, "applied", caller, told, now_ms, done.results, notes)
+        if isinstance(operations[0], Revert):
+            back = _roll_back(substrate, operations[0].recommendation, caller, told, now_ms, address)
+            notes = {"reverted": operations[0].recommendation}
+            return _decide(substrate, row, previous, "applied", caller, told, now_ms, (back.audit,), notes)
+        return _carry_out(substrate, row, previous, operations, caller, told, now_ms)
+
+
+def _carry_out(
+    substrate: Substrate,
+    row: LedgerRow,
+    previous: AuditEntry,
+    operations: Sequence[Operation],
+    caller: Caller,
+    because: str,
+    now_ms: int,
+) -> Receipt:
+    done = applying.execute(substrate, operations, row.address, now_ms)
+    notes = {
+        "effects": list(done.effects),
+        **({"inverse": list(done.inverse)} if done.inverse is not None else {}),
+    }
+    with applying.taken_back_on_failure(substrate, done.inverse or ()):
+        return _decide(substrate, row, previous, "applied", caller, because, now_ms, done.results, notes)
 
 
 def approve_and_apply(
-    substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int
+    substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int, choice: int = 0
 ) -> Receipt:
-    """The fused call: two audit entries with one reason, in one act. Refuses a destructive proposal (D19)."""
+    """The fused call: two audit entries with one reason, in one act. Refuses a destructive change (D19)."""
     caller.need("review")
     caller.need("apply")
     check_reason(because)
     with views.atomic(substrate):
         row, _ = _open(substrate, address, "approved")
         body = _body(substrate, address)
-        if body.destructive:
+        operations = _chosen(body, choice)
+        if any(operation.destructive for operation in operations):
             raise LoopError(
                 "LOP-E023", "a destructive change needs an approval of its own first", "approve, then apply"
             )
         # all that apply would refuse is refused now, so that no approval is left behind
-        fault = _apply_refusal(substrate, row, body, caller, allow_destructive=False)
+        fault = _apply_refusal(substrate, row, body, operations, caller, allow_destructive=False)
         if fault:
             raise fault
-        approve(substrate, row.address, because, caller, now_ms)
+        approve(substrate, row.address, because, caller, now_ms, choice)
         return apply(substrate, row.address, because, caller, now_ms)
+
+
+def mark_applied(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
+    """Approved → applied, for a change that lies outside this memory and was made there (D27): nothing is written here
+    but the decision. Raises LOP-E027 when the change is this memory's own to make."""
+    caller.need("apply")
+    told = check_reason(because)
+    with views.atomic(substrate):
+        row, previous = _open(substrate, address, "applied")
+        body = _body(substrate, address)
+        if not _outside(substrate, body, _chosen(body, previous.choice)):
+            raise LoopError(
+                "LOP-E027",
+                "only a change outside this memory is marked: of the host, or of a document that is not here",
+                "deja loop apply carries this one out"
+                if body.operations
+                else "approving it has acknowledged it",
+            )
+        return _decide(substrate, row, previous, "applied", caller, told, now_ms, (), {"outside": True})
 
 
 def rollback(substrate: Substrate, address: str, because: str, caller: Caller, now_ms: int) -> Receipt:
@@ -122,43 +171,78 @@ def rollback(substrate: Substrate, address: str, because: str, caller: Caller, n
     caller.need("apply")
     told = check_reason(because)
     with views.atomic(substrate):
-        row, previous = _open(substrate, address, "rolled_back")
-        caller.need("write")
-        if previous.inverse is None:
-            raise LoopError("LOP-E020", "this apply has no inverse: what was forgotten is gone")
-        fault = applying.undo_refusal(substrate, previous.inverse)
-        if fault:
-            raise fault
-        effects = applying.undo(substrate, previous.inverse)
-        notes = {"effects": list(effects)}
-        return _decide(substrate, row, previous, "rolled_back", caller, told, now_ms, (), notes)
+        return _roll_back(substrate, address, caller, told, now_ms)
 
 
-def plan(substrate: Substrate, address: str, caller: Caller, *, allow_destructive: bool = False) -> Plan:
+def _roll_back(
+    substrate: Substrate,
+    address: str,
+    caller: Caller,
+    because: str,
+    now_ms: int,
+    reverted_by: str | None = None,
+) -> Receipt:
+    """Carry the stored inverse out; ``reverted_by`` is the recommendation whose apply does it, if one does."""
+    row, previous = _open(substrate, address, "rolled_back")
+    caller.need("write")
+    fault = _undo_refusal(substrate, previous)
+    if fault:
+        raise fault
+    effects = applying.undo(substrate, previous.inverse or ())
+    notes = {"effects": list(effects), **({"reverted_by": reverted_by} if reverted_by else {})}
+    return _decide(substrate, row, previous, "rolled_back", caller, because, now_ms, (), notes)
+
+
+def _undo_refusal(substrate: Substrate, applied: AuditEntry) -> LoopError | None:
+    if applied.outside:
+        return LoopError("LOP-E020", "it was done outside this memory", "take it back there")
+    if applied.inverse is None:
+        return LoopError(
+            "LOP-E020", "this apply has no inverse: what was forgotten, or taken back by it, stays so"
+        )
+    return applying.undo_refusal(substrate, applied.inverse)
+
+
+def plan(
+    substrate: Substrate,
+    address: str,
+    caller: Caller,
+    *,
+    allow_destructive: bool = False,
+    choice: int | None = None,
+) -> Plan:
     """A dry run of an apply: counts, whether it can be undone, and what would refuse it now. Writes nothing.
 
-    A missing approval is no refusal: the plan says what would happen once it is approved.
+    ``choice``: of an alternative; None: the approved one, else the default. A missing approval is no refusal: the plan
+    says what would happen once it is approved. Raises LOP-E011 (no such alternative).
     """
     row = find(substrate, address)
     body = _body(substrate, address)
-    fault = _unfit(row)
+    chain = audit.chain(substrate, row)
+    if choice is None:
+        choice = chain.entries[-1].choice if row.status == "approved" and chain.entries else 0
+    operations = _chosen(body, choice)
+    fault: DejaError | None = _unfit(row)
     if fault is None and row.status not in ("pending", "approved"):
         fault = LoopError("LOP-E020", f"it is {_words(row.status)}: there is nothing left to apply")
-    fault = fault or _broken(audit.chain(substrate, row))
-    fault = fault or _apply_refusal(substrate, row, body, caller, allow_destructive)
-
-    def count(kind: type) -> int:
-        return sum(isinstance(operation, kind) for operation in body.operations)
-
+    fault = fault or _broken(chain)
+    fault = fault or _apply_refusal(substrate, row, body, operations, caller, allow_destructive)
+    count = [operation.kind for operation in operations].count
     return Plan(
         recommendation=address,
-        adds=count(Add),
-        supersedes=count(Supersede),
-        retires=count(Retire),
-        forgets=count(Forget),
-        undo=body.rollbackable,
+        adds=count("add"),
+        supersedes=count("supersede"),
+        retires=count("retire"),
+        forgets=count("forget"),
+        undo=bool(operations) and all(operation.undoable for operation in operations),
         refusal=str(fault) if fault else None,
-        operations=body.operations,
+        operations=operations,
+        merges=count("merge"),
+        defines=count("define_query"),
+        edits=count("doc_edit"),
+        reverts=count("revert"),
+        choice=choice,
+        outside=_outside(substrate, body, operations),
     )
 
 
@@ -206,7 +290,7 @@ def check_reason(because: object) -> str:
 
 
 def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow, AuditEntry]:
-    """The row and its newest audit entry, when ``address`` may go to ``to_status`` (LIF-2)."""
+    """The row and its newest audit entry, when a decision may move ``address`` to ``to_status`` (LIF-2)."""
     row = find(substrate, address)
     fault = _unfit(row)
     if fault:
@@ -214,10 +298,10 @@ def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow
     chain = audit.chain(substrate, row)
     if not audit.allowed(row.status, to_status):
         last = chain.entries[-1] if chain.entries else None
-        by = f" by {clean(last.actor, 64)} at {utc(last.at)}" if last else ""
+        who = f" by {clean(last.actor, 64)} at {utc(last.at)}" if last else ""
         raise LoopError(
             "LOP-E020",
-            f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{by}",
+            f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{who}",
         )
     fault = _broken(chain)
     if fault:
@@ -246,10 +330,53 @@ def _broken(chain: Chain) -> LoopError | None:
     return LoopError("LOP-E026", f"its audit chain does not verify: {chain.fault}", "deja verify")
 
 
+def _not_by_creator(row: LedgerRow, caller: Caller) -> None:
+    # labels that differ in case only are one person's way around the rule
+    if row.creator.lower() == caller.actor.lower():
+        raise LoopError("LOP-E021", "nobody approves what they created", "ask another reviewer")
+
+
+def _chosen(body: Recommendation, choice: int) -> tuple[Operation, ...]:
+    """The operations of one alternative (D20). Raises LOP-E011 when there is none of that number."""
+    try:
+        return body.chosen(choice)
+    except (IndexError, TypeError) as fault:
+        last = len(body.choices) - 1
+        told = f"it has the alternatives 0 to {last}" if last else "it has no alternatives"
+        raise LoopError("LOP-E011", f"there is no such choice: {told}") from fault
+
+
+def _configure(substrate: Substrate, body: Recommendation, caller: Caller, because: str, now_ms: int) -> None:
+    """Write the setting that a flag asks for (D25): a word is added to a list of an analyzer's, nothing else."""
+    asked: Any = (body.data or {}).get("configure")
+    if asked is None:
+        return
+    parts = [asked.get(name) for name in ("analyzer", "param", "add")] if isinstance(asked, Mapping) else []
+    if len(parts) != 3 or not all(isinstance(part, str) and part for part in parts) or parts[1] not in _LISTS:
+        raise LoopError("LOP-E012", "the setting that this finding asks for is malformed")
+    caller.need("admin")
+    analyzer, param, word = map(str, parts)
+    config.add_word(substrate, analyzer, param, word, caller.actor, because, now_ms)
+
+
+def _outside(substrate: Substrate, body: Recommendation, operations: Sequence[Operation]) -> bool:
+    """Whether the change lies outside this memory: of the host, or of documents that are not here (D27)."""
+    where = target_class(body.target_ref)
+    edits = [operation for operation in operations if isinstance(operation, DocEdit)]
+    here = any(views.document(substrate, edit.namespace, edit.path) is not None for edit in edits)
+    return where == "host" or (bool(edits) and not here) or (where == "prompt" and not operations)
+
+
 def _apply_refusal(
-    substrate: Substrate, row: LedgerRow, body: Recommendation, caller: Caller, allow_destructive: bool
-) -> LoopError | None:
-    if body.destructive and not (caller.may("admin") and allow_destructive and row.status == "approved"):
+    substrate: Substrate,
+    row: LedgerRow,
+    body: Recommendation,
+    operations: Sequence[Operation],
+    caller: Caller,
+    allow_destructive: bool,
+) -> DejaError | None:
+    destructive = any(operation.destructive for operation in operations)
+    if destructive and not (caller.may("admin") and allow_destructive and row.status == "approved"):
         return LoopError(
             "LOP-E023",
             "a destructive change needs an earlier approval, the admin right and the flag",
@@ -257,7 +384,27 @@ def _apply_refusal(
         )
     if not caller.may("write"):
         return LoopError("LOP-E022", "what this would do needs the right write")
-    return applying.refusal(substrate, body.operations)
+    if _outside(substrate, body, operations):
+        return LoopError(
+            "LOP-E027",
+            "the change lies outside this memory, so it is made there",
+            "make it there, then deja loop mark-applied",
+        )
+    if len(operations) == 1 and isinstance(operations[0], Revert):
+        return _revert_refusal(substrate, operations[0].recommendation)
+    return applying.refusal(substrate, operations)
+
+
+def _revert_refusal(substrate: Substrate, address: str) -> DejaError | None:
+    """Why an earlier apply cannot be taken back now, or None."""
+    try:
+        row = find(substrate, address)
+    except LoopError as fault:
+        return fault
+    chain = audit.chain(substrate, row)
+    if row.status != "applied":
+        return LoopError("LOP-E024", f"what it would take back is {_words(row.status)} by now")
+    return _unfit(row) or _broken(chain) or _undo_refusal(substrate, chain.entries[-1])
 
 
 def _decide(
@@ -289,7 +436,7 @@ def _decide(
         audit=entry.address,
         from_status=row.status,
         to_status=to_status,
-        actor=caller.actor,
+        actor=entry.actor,
         because=because,
         at=entry.at,
         chain_verified=audit.chain(substrate, find(substrate, row.address)).verified,

@@ -108,6 +108,7 @@ class AuditEntry:
     trigger: str | None = None
     origin: str | None = None
     choice: int = 0  # of an approval: the number of the alternative that an apply will carry out
+    outside: bool = False  # of an apply: it was done outside this memory, and only noted here (D27)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,12 @@ class Plan:
     undo: bool
     refusal: str | None
     operations: tuple[Operation, ...] = ()
+    merges: int = 0
+    defines: int = 0
+    edits: int = 0
+    reverts: int = 0
+    choice: int = 0  # the alternative that this is about
+    outside: bool = False  # the change lies outside this memory: `mark_applied` notes it
 
 
 @dataclass(frozen=True, slots=True)

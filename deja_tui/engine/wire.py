@@ -177,6 +177,7 @@ def read_audit(grain: StoredGrain) -> AuditEntry | None:
         trigger=_optional_text(context.get("trigger")),
         origin=_optional_text(context.get("source")),
         choice=choice if isinstance(choice, int) and not isinstance(choice, bool) else -1,
+        outside=context.get("outside") is True,
     )
 
 

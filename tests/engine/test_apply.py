@@ -50,7 +50,7 @@ KINDS: dict[str, Callable[[list[str]], list[Operation]]] = {
     "several": lambda f: [
         Retire(f[1], f[0]),
         Add("fact", "shared", new("a")),
-        Supersede(f[2], "fact", "other", new("b")),
+        Supersede(f[2], "fact", "shared", new("b")),
         Retire(f[3], f[0]),
         Add("observation", "shared", {"body": "x"}),
     ],
