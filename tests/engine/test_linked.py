@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analyzers that a program links in (D29): one fake one, seen wherever analyzers are listed, run or documented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deja_tui import Memory
+from deja_tui.compat import DejaDB
+from deja_tui.engine import templates
+from deja_tui.engine.analyzer import Context, Manifest, Param
+from deja_tui.engine.draft import Draft
+from deja_tui.engine.linked import linked
+from deja_tui.engine.objects import Activation
+from deja_tui.present.analyzers import page
+from tests.engine.helpers import refused
+from tests.support import NOW
+
+ID = "acme.fake/1"
+MANIFEST = Manifest(
+    id=ID,
+    title="Fake finder",
+    description="facts that a test planted",
+    tier="T0",
+    params=(Param("word", "str", "planted", 0, 40, "what the object says"),),
+    templates={"acme.fake.found": "{count} planted facts"},
+)
+
+
+class Fake:
+    """Finds facts whose object is its word."""
+
+    def __init__(self, manifest: Manifest = MANIFEST) -> None:
+        self.manifest = manifest
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]:
+        found = [
+            one for one in ctx.read.scan("fact", ctx.namespaces) if one.get("object") == ctx.params["word"]
+        ]
+        if found:
+            yield Draft(
+                target_ref="entity:shared/fake#all", action="flag", template_id="acme.fake.found",
+                args={"count": len(found)}, severity="low", operations=(),
+                evidence=tuple(one.address for one in found), evidence_total=len(found), newest_evidence=None,
+            )  # fmt: skip
+
+    def probe(self, ctx: Context) -> Activation:
+        return Activation("quiet", 0, 1, "planted facts")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "a.deja", clock=lambda: NOW, analyzers=[Fake()]) as opened:
+        yield opened
+
+
+def test_it_runs_like_one_that_is_built_in(memory: Memory) -> None:
+    """Same class: its finding is the engine's own, its line is its template's, its probe is asked."""
+    assert memory.loop.run().quiet[ID].unit == "planted facts"
+    memory.add_fact("a", "b", "planted")
+    outcome = memory.loop.run(only=["acme.fake"])
+    assert (outcome.analyzers_run, outcome.stored) == ((ID,), 1)
+    (row,) = memory.loop.queue()
+    assert (row.analyzer, row.origin, row.summary) == (ID, "builtin", "1 planted facts")
+    assert memory.loop.show(row.address).creator == f"engine:{ID}"
+
+
+def test_its_queue_stays_usable_without_it(memory: Memory) -> None:
+    """D28: another process lists it, shows it and decides about it; a run without it closes nothing."""
+    memory.add_fact("a", "b", "planted")
+    memory.loop.run()
+    with Memory.open(memory.store.path, clock=lambda: NOW) as other:
+        assert other.loop.run().closed == 0
+        (row,) = other.loop.queue()
+        assert other.loop.approve(row.address, because="seen").to_status == "approved"
+
+
+def test_a_line_without_its_template_names_its_arguments() -> None:
+    """D28: what a process shows that does not know the analyzer."""
+    assert (
+        templates.render("acme.unknown.found", {"count": 3, "b": "\x1b[1m"})
+        == "acme.unknown.found: b \\x1b[1m, count 3"
+    )
+
+
+def test_it_stands_on_the_page() -> None:
+    """docs/analyzers.md is made by the same function."""
+    told = "\n".join(page([MANIFEST]))
+    assert "| `acme.fake/1` | facts that a test planted | yes | – | memory | never |" in told
+    assert "| `word` | `planted` | a text of at most 40 characters | what the object says |" in told
+
+
+def test_the_other_door_lists_the_built_in_ones_only(tmp_path: Path) -> None:
+    """The reference product's methods have no way to link one in, so they name none."""
+    with DejaDB(str(tmp_path / "a.db")) as db:
+        assert ID not in {one["id"] for one in json.loads(db.loop_analyzers())}
+
+
+class NoProbe:
+    manifest = MANIFEST
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]:
+        return ()
+
+
+MALFORMED: dict[str, Any] = {
+    "no analyzer": object(),
+    "no probe": NoProbe(),
+    "a class": dict,
+    "a built-in name": Fake(replace(MANIFEST, id="loop.tool_failure/1")),
+    "an own name": Fake(replace(MANIFEST, id="draft.mine/1")),
+    "no version": Fake(replace(MANIFEST, id="acme.fake")),
+    "capitals": Fake(replace(MANIFEST, id="Acme.Fake/1")),
+    "no title": Fake(replace(MANIFEST, title="")),
+    "no description": Fake(replace(MANIFEST, description=" ")),
+    "no target class": Fake(replace(MANIFEST, target_classes=())),
+    "a target class that is none": Fake(replace(MANIFEST, target_classes=("memory", "disk"))),
+    "another's template": Fake(replace(MANIFEST, templates={"duplicate.exact": "{count}"})),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_ones_are_refused_at_the_door(name: str, tmp_path: Path) -> None:
+    """LOP-E036 before the file is touched."""
+    with refused("LOP-E036"):
+        Memory.open(tmp_path / "a.deja", analyzers=[MALFORMED[name]])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_default_outside_its_bounds_is_refused() -> None:
+    """LOP-E031, naming the parameter."""
+    with refused("LOP-E031") as caught:
+        linked([Fake(replace(MANIFEST, params=(Param("n", "int", 0, 1, 2, "x"),)))])
+    assert "n must be" in str(caught.value)
+
+
+def test_two_of_one_family_are_refused() -> None:
+    """Their findings would be one another's."""
+    with refused("LOP-E036"):
+        linked([Fake(), Fake(replace(MANIFEST, id="acme.fake/2"))])
+
+
+def test_a_command_cannot_take_its_name(memory: Memory) -> None:
+    """EXT-5: linked ones are taken names, too."""
+    with refused("LOP-E036"):
+        memory.loop.run(commands=["acme.fake=/nowhere/at/all"])
