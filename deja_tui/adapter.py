@@ -22,6 +22,7 @@ from deja_tui.store.activity_views import ActivityViews
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.oplog import wall_of
+from deja_tui.store.telemetry import Telemetry
 
 
 def build(grain: NewGrain, *, settled: Collection[str] = ()) -> codec.Grain:
@@ -38,9 +39,10 @@ def build(grain: NewGrain, *, settled: Collection[str] = ()) -> codec.Grain:
 class StoreSubstrate:
     """The engine's view of one memory file."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, telemetry: Telemetry | None = None) -> None:
         self._store = store
         self._activity = ActivityViews(store)
+        self._telemetry = telemetry
 
     # the five methods
 
@@ -110,6 +112,11 @@ class StoreSubstrate:
     def document(self, namespace: str, path: str) -> StoredGrain | None:
         return self._store.latest(namespace, path, RELATION)
 
+    @property
+    def telemetry(self) -> Telemetry | None:
+        """The reader of what was counted; None where nothing is (D37)."""
+        return self._telemetry if self._telemetry is not None and self._telemetry.on else None
+
     def intact(self, address: str) -> bool:
         return self._store.intact(address)
 
@@ -164,6 +171,9 @@ class StoreSubstrate:
 
     def documents(self, namespaces: Sequence[str] | None = None) -> frozenset[bytes]:
         return self._activity.documents(namespaces)
+
+    def answers(self, question: str, namespace: str) -> bool:
+        return bool(self._store.search(question, namespace=namespace, k=1))
 
     def outcome_grains(self, since_ms: int = 0) -> list[StoredGrain]:
         return self._activity.outcome_grains(since_ms)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 from deja_tui.engine.substrate import MarkKind, NewGrain, Put, is_reserved
 from deja_tui.errors import DejaError
-from deja_tui.text import compact_json, door
+from deja_tui.text import compact_json, door, fold
 
 _READING: Final = (["RECALL"], ["ASSEMBLE"], ["EXISTS"], ["HISTORY"])
 
@@ -103,14 +104,16 @@ def _doored_value(value: Any) -> Any:
 
 
 class ReferenceSubstrate(BareSubstrate):
-    """The bare substrate with its optional capabilities: acts, settings, saved queries, forgetting, merging.
+    """The bare substrate with its optional capabilities: acts, settings, saved queries, forgetting, merging, telemetry.
 
-    It has no language: a query it saves is known to read by its first word alone.
+    It has no language: a query it saves is known to read by its first word alone. ``telemetry`` is None until somebody
+    puts a `ReferenceTelemetry` there.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.settings: dict[str, Any] = {}
+        self.telemetry: ReferenceTelemetry | None = None
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
@@ -154,3 +157,136 @@ class ReferenceSubstrate(BareSubstrate):
         self._there(address)
         # the position stays taken, so that later arrivals keep rising
         self.grains[address] = replace(self.grains[address], type="tombstone", fields={}, live=False)
+
+
+# --- telemetry ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """One recall of a reference memory: the time (epoch ms), what was asked for and what was found."""
+
+    at: int
+    namespace: str
+    found: tuple[str, ...]
+    question: str | None = None
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often a grain was recalled or delivered."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A free-text question in all its wordings (`engine.telemetry.Asked`)."""
+
+    namespace: str
+    sample: str
+    text: str
+    subject: str | None
+    runs: int
+    empties: int
+    first: int
+    last: int
+    last_empty: int | None
+    last_found: int | None
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One time a question was asked (`engine.telemetry.Logged`)."""
+
+    at: int
+    results: int
+    top: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """Contexts put together under a budget (`engine.telemetry.Assembled`)."""
+
+    samples: int
+    overflows: int
+
+
+class ReferenceTelemetry:
+    """`engine.telemetry.TelemetryReader` over lists: what was recalled, delivered and assembled since ``since`` (epoch ms)."""
+
+    def __init__(self, since: int, *, logs: bool = False) -> None:
+        self.since = since
+        self.logs = logs
+        self.recalls: list[Recall] = []
+        self.delivered: list[str] = []
+        self.assembled: list[tuple[int, bool]] = []
+
+    def watching(self) -> Mapping[str, int]:
+        return {"aggregate": self.since, **({"full": self.since} if self.logs else {})}
+
+    def recalled_more_than(self, count: int = 0) -> list[bytes]:
+        found = Counter(address for recall in self.recalls for address in recall.found)
+        return [bytes.fromhex(address) for address, often in found.items() if often > count]
+
+    def access_of(self, addresses: Iterable[str]) -> Mapping[str, Count]:
+        found = Counter(address for recall in self.recalls for address in recall.found)
+        return {address: Count(found[address]) for address in addresses if address in found}
+
+    def deliveries(self) -> Mapping[str, Count]:
+        return {address: Count(often) for address, often in Counter(self.delivered).items()}
+
+    def queries(
+        self,
+        least_runs: int = 1,
+        *,
+        least_empty_ratio: float = 0.0,
+        namespaces: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> list[Question]:
+        groups: dict[str, list[Recall]] = {}
+        for recall in self.recalls:
+            if recall.question is not None and (namespaces is None or recall.namespace in namespaces):
+                groups.setdefault(_question_key(recall), []).append(recall)
+        found = [_question(key, group) for key, group in groups.items()]
+        kept = [q for q in found if q.runs >= least_runs and q.empties >= q.runs * least_empty_ratio]
+        return sorted(kept, key=lambda q: (-q.runs, q.sample, q.key))[:limit]
+
+    def asked(self, key: str, limit: int = 20) -> list[LogRow]:
+        rows = [r for r in reversed(self.recalls) if r.question is not None and _question_key(r) == key]
+        return [LogRow(r.at, len(r.found), r.found[:10]) for r in rows[:limit]] if self.logs else []
+
+    def contexts(self, since_ms: int, until_ms: int | None = None) -> Contexts:
+        inside = [
+            over for at, over in self.assembled if at >= since_ms and (until_ms is None or at < until_ms)
+        ]
+        return Contexts(len(inside), sum(inside))
+
+
+def _question_key(recall: Recall) -> str:
+    parts = [recall.namespace, recall.subject or "", _wording(recall)]
+    return hashlib.sha256(compact_json(parts).encode()).hexdigest()[:32]
+
+
+def _wording(recall: Recall) -> str:
+    return " ".join(fold(recall.question or "").split())
+
+
+def _question(key: str, asked: Sequence[Recall]) -> Question:
+    empty = [recall.at for recall in asked if not recall.found]
+    full = [recall.at for recall in asked if recall.found]
+    return Question(
+        namespace=asked[-1].namespace,
+        sample=(asked[-1].question or "")[:200],
+        text=_wording(asked[-1])[:200],
+        subject=asked[-1].subject,
+        runs=len(asked),
+        empties=len(empty),
+        first=min(recall.at for recall in asked),
+        last=max(recall.at for recall in asked),
+        last_empty=max(empty, default=None),
+        last_found=max(full, default=None),
+        key=key,
+    )

@@ -146,6 +146,12 @@ def documents(substrate: Substrate, namespaces: Sequence[str] | None = None) -> 
     )
 
 
+def answers(substrate: Substrate, question: str, namespace: str) -> bool:
+    """Whether a free-text search of the namespace finds anything. A memory without a search answers nothing."""
+    own = _own(substrate, "answers")
+    return bool(own(question, namespace)) if own else False
+
+
 def outcome_grains(substrate: Substrate, since_ms: int = 0) -> list[StoredGrain]:
     """The Observations of the loop's namespace that record a measurement, created from ``since_ms`` on, in arrival order."""
     if own := _own(substrate, "outcome_grains"):

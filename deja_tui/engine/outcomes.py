@@ -136,6 +136,22 @@ def reviewed(substrate: Substrate) -> list[Reviewed]:
     )
 
 
+def standing(substrate: Substrate) -> list[Outcome]:
+    """The stored measurements of recommendations that were made here and are applied now, in arrival order."""
+    rows = [row for row in views.ledger(substrate, ("applied",)) if not row.foreign]
+    if not rows:
+        return []
+    known = {row.address for row in rows}
+    found = recorded(substrate, min(row.decided_at for row in rows))
+    return [one for one in found if one.recommendation in known]
+
+
+def applied(substrate: Substrate, address: str) -> Recommendation | None:
+    """The recommendation at ``address`` when it was made here and is applied now; None otherwise."""
+    row = views.ledger_row(substrate, address)
+    return _body(substrate, address) if row and row.status == "applied" and not row.foreign else None
+
+
 def read_outcome(grain: StoredGrain) -> Outcome | None:
     """The measurement an Observation of the loop's namespace records; None when it is none or malformed."""
     context, told = grain.get("context"), parents(grain)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from deja_tui.engine import fact_views, views
+from deja_tui.engine import activity_views, fact_views, outcomes, views
+from deja_tui.engine.activity_views import ColdFacts
+from deja_tui.engine.objects import Recommendation
+from deja_tui.engine.outcomes import Outcome
 from deja_tui.engine.substrate import (
     FailureCluster,
     LedgerRow,
@@ -91,6 +94,40 @@ class Reader:
 
     def all_notes(self, namespaces: Sequence[str] | None) -> list[StoredGrain]:
         return fact_views.all_notes(self.__substrate, views.user_namespaces(namespaces))
+
+    # activity
+
+    def live_grains(self, type: str, namespaces: Sequence[str] | None) -> Iterator[StoredGrain]:
+        return activity_views.live_grains(self.__substrate, type, views.user_namespaces(namespaces))
+
+    def chain(self, grain: StoredGrain, limit: int) -> list[StoredGrain]:
+        """The grain and at most ``limit`` of what it took the place of, newest first."""
+        return activity_views.newest_of_chain(self.get, grain, limit)
+
+    def cold_facts(
+        self, before_ms: int, warm: Collection[bytes], namespaces: Sequence[str] | None, limit: int
+    ) -> list[ColdFacts]:
+        spaces = views.user_namespaces(namespaces)
+        return activity_views.cold_facts(self.__substrate, before_ms, warm, spaces, limit)
+
+    def never_recalled_by_design(self, namespaces: Sequence[str] | None) -> frozenset[bytes]:
+        """Raw addresses of facts that say nothing by being unread: what an apply wrote, and documents."""
+        spaces = views.user_namespaces(namespaces)
+        return activity_views.engine_written(self.__substrate) | activity_views.documents(
+            self.__substrate, spaces
+        )
+
+    def answers(self, question: str, namespace: str) -> bool:
+        """Whether a free-text search finds anything now; False where the memory cannot search."""
+        return not is_reserved(namespace) and activity_views.answers(self.__substrate, question, namespace)
+
+    def outcomes(self) -> list[Outcome]:
+        """The stored measurements of what is applied now, in arrival order: counts and spans, no text."""
+        return outcomes.standing(self.__substrate)
+
+    def applied(self, address: str) -> Recommendation | None:
+        """The body of a recommendation made here that is applied now, or None."""
+        return outcomes.applied(self.__substrate, address)
 
 
 class Books:

@@ -19,6 +19,20 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.again": "{tool}: {count} of {calls} calls since the apply failed the same way: «{signature}»",
     "command.finding": "«{text}»",
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
+    "duplicate.near": "{count} notes say nearly the same (overlap {overlap}): «{topic}»",
+    "contradiction.functional": "{subject} has {count} current values for {relation}: {values}",
+    "contradiction.learned": "{relation} looks single-valued: {single} of {subjects} subjects have one value",
+    "fork.multi_head": "{subject} · {relation} was changed in {count} copies: {values}",
+    "staleness.expired": "{subject} · {relation} · {object} passed its declared end {age_days} days ago",
+    "skill.stall": "{skill}: practised {practice_count} times, proficiency {proficiency}",
+    "goal.stagnation": "{goal}: active {age_days} days, progress {progress}",
+    "cold.grain": "{count} facts in {namespace} unread for {watched_days} days",
+    "cold.seldom": "{count} facts in {namespace} read at most {max_recalls} times in {watched_days} days",
+    "coverage.gap": "asked {count} times, found nothing {empty} times: «{query}»",
+    "budget.pressure": "{overflow} of {samples} contexts had to leave something out",
+    "outcome.worse": "after «{original}»: {metric} {before} before, {after} after, over {span}",
+    "retention.overdue": "{count} grains in {namespace} are past {max_age_days} days; {remaining} more later",
+    "retention.waiting": "{count} grains in {namespace} are past {max_age_days} days, the oldest {oldest_days}",
 }
 # what an analyzer command or a draft says in its own words, always inside a fence: cut when it is taken in
 _OWN_WORDS: Final = frozenset(("text", "note"))
