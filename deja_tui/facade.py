@@ -115,7 +115,7 @@ class Memory(Constructors):
         self.telemetry = Telemetry(store.path, telemetry, clock, lambda: _first_arrival(store))
         self._counting = self.telemetry.mode != "off"
         self._told: tuple[str, ...] = ()
-        self.substrate = StoreSubstrate(store)
+        self.substrate = StoreSubstrate(store, self.telemetry)
         self.eraser = Eraser(store, self.telemetry, who, clock)
         self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self.loop = Loop(self)
