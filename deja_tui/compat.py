@@ -314,18 +314,12 @@ class DejaDB:
         ns: str | None = None,
     ) -> str:
         """Live grains whose text matches, best first, as `recall` lists them; ``subject`` and ``relation`` narrow it."""
-        if subject is None and relation is None:
-            return _rows(self.memory.search(query, namespace=ns, k=k))
-        wanted = {
-            name: value for name, value in (("subject", subject), ("relation", relation)) if value is not None
-        }
-        found: list[StoredGrain] = []
+        if relation is None:
+            return _rows(self.memory.search(query, subject=subject, namespace=ns, k=k))
         reach = max(64, 4 * k)
         while True:
-            seen = self.memory.search(query, namespace=ns, k=reach)
-            found = [
-                grain for grain in seen if all(grain.get(name) == value for name, value in wanted.items())
-            ]
+            seen = self.memory.search(query, subject=subject, namespace=ns, k=reach)
+            found = [grain for grain in seen if grain.get("relation") == relation]
             if len(found) >= k or len(seen) < reach:
                 return _rows(found[:k])
             reach *= 8

@@ -29,7 +29,7 @@ from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop import Loop
-from deja_tui.store import grains
+from deja_tui.store import asof, grains
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
 from deja_tui.store.changes import Change
@@ -610,12 +610,40 @@ class Memory(Constructors):
         """
         return self.copies.changes(since, namespace, subject)
 
-    def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
-        """Live grains whose text matches, best first. Any text is a safe query."""
+    def search(
+        self,
+        text: str,
+        *,
+        type: str | None = None,
+        subject: str | None = None,
+        since: int | str | None = None,
+        before: int | str | None = None,
+        namespace: str | None = None,
+        k: int = 16,
+    ) -> list[StoredGrain]:
+        """At most ``k`` live grains whose text has any of the words, best first. Any text is a safe query.
+
+        Args:
+            text: blanks separate words; ``"two words"`` is a phrase, ``wor*`` the start of a word. Case and accents do
+                not count; scripts written without blanks are found by any part of them.
+            type: only of this type. subject: only about this, exactly, as in `recall`.
+            since, before: only what was created from the one moment on and before the other (ISO-8601, epoch or HLC).
+            namespace: None: this memory's own.
+
+        Raises VAL-E001 (type), VAL-E002 (a time), LOP-E022.
+        """
         self.who.need("read")
         space = namespace or self.namespace
         began = time.perf_counter_ns() if self._counting else 0
-        found = self.store.search(text, namespace=space, k=k)
+        found = self.store.search(
+            text,
+            namespace=space,
+            type=type,
+            subject=subject,
+            since=None if since is None else asof.wall(since, "since"),
+            before=None if before is None else asof.wall(before, "before"),
+            k=k,
+        )
         if self._counting:
             took = time.perf_counter_ns() - began
             self.telemetry.recalled(space, found, question=text, took_ns=took)

@@ -73,15 +73,32 @@ def recall(
 @click.command()
 @click.argument("text")
 @click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
+@click.option("--type", "type_", metavar="TYPE", help="Only grains of this type.")
+@click.option("--subject", metavar="TEXT", help="Only grains about this, exactly.")
+@click.option("--since", metavar="TIME", help="Only what was created from then on (ISO-8601 or epoch).")
+@click.option("--before", metavar="TIME", help="Only what was created before then.")
 @with_db
 @with_format
-def search(text: str, k: int, db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
+def search(
+    text: str,
+    k: int,
+    type_: str | None,
+    subject: str | None,
+    since: str | None,
+    before: str | None,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+) -> None:
     """Find live grains by their text, best match first. Any text is a safe query.
 
-    Example: deja search 'rate limited'
+    Quotes make a phrase, a star at the end of a word its start.
+
+    Example: deja search '"rate limited" refu*' --type tool --since 2026-03-01
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=True, telemetry="aggregate") as memory:
-        found = memory.search(text, k=k)
+        found = memory.search(text, type=type_, subject=subject, since=since, before=before, k=k)
     _grains(found, as_json)
 
 

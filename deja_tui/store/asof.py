@@ -22,7 +22,7 @@ from deja_tui.store import chains, read
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.keys import key_of
-from deja_tui.store.oplog import last_of
+from deja_tui.store.oplog import last_of, wall_of
 from deja_tui.store.rows import LIVE_COLUMNS
 from deja_tui.store.sql import listed, rows
 from deja_tui.text import fold
@@ -48,6 +48,11 @@ def moment(value: int | str, field: str = "until") -> int:
     if isinstance(value, int) and not isinstance(value, bool) and _HLC_FROM <= value <= _HLC_MAX:
         return value
     return last_of(parse_time(value, field))
+
+
+def wall(value: int | str, field: str) -> int:
+    """A time as epoch milliseconds, given as for `moment`. Raises VAL-E002."""
+    return wall_of(moment(value, field))
 
 
 def axis_of(axis: str) -> str:

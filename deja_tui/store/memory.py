@@ -14,7 +14,7 @@
 * INV-STORE-9  Every refusal is a coded error with a next step; SQLite's exceptions do not leave this room.
 * INV-STORE-10 One `Store` may be shared by threads, and used after a fork on both sides.
 
-Invariants of the parts: `oplog` (INV-OPLOG), `search` (INV-SEARCH), `projection` (INV-PROJ), `erase` (INV-ERASE).
+Invariants of the parts: `oplog` (INV-OPLOG), `search` (INV-SEARCH), `narrow` (INV-NARROW), `projection` (INV-PROJ), `erase` (INV-ERASE).
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ from deja_tui.store.filters import Candidates, Selection
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.integrity import Fault
 from deja_tui.store.ledger import LedgerEntry, LedgerRow
+from deja_tui.store.narrow import narrow
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.search import TailReader
 from deja_tui.store.stats import Counts
-from deja_tui.store.terms import Terms, find_space, space_filter
+from deja_tui.store.terms import Terms, find_space
 from deja_tui.store.views import ColdFacts, FailureCluster, Position
 from deja_tui.store.write import Act, Transaction, refuse_reserved
 
@@ -378,12 +379,26 @@ class Store:
         return read.children(self._db(), address)
 
     @coded
-    def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]:
-        """The ``k`` best live grains with any of the words; None looks everywhere outside reserved namespaces."""
+    def search(
+        self,
+        text: str,
+        *,
+        namespace: str | None = None,
+        type: str | None = None,
+        subject: str | None = None,
+        since: int | None = None,
+        before: int | None = None,
+        k: int = 16,
+    ) -> list[StoredGrain]:
+        """The ``k`` best live grains with any of the words that pass the filters; see `search` and `narrow`.
+
+        No namespace looks everywhere outside reserved ones; ``since`` and ``before`` in epoch ms. Raises VAL-E001 (type).
+        """
         with self.snapshot():
             db = self._db()
-            where = space_filter(db, None if namespace is None else [read.asked(namespace)])
-            return search.search(db, text, where, k, self._tail_reader(db))
+            spaces = None if namespace is None else [read.asked(namespace)]
+            shown = narrow(db, spaces, type, subject, since, before)
+            return search.search(db, text, shown, k, self._tail_reader(db))
 
     def _tail_reader(self, db: apsw.Connection) -> TailReader:
         """The words of the tail: cached, except inside an act, whose positions may be given again."""

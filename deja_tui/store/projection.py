@@ -4,7 +4,7 @@
 * INV-PROJ-1  `text_of` is a pure function of the grain's bytes, versioned by `VERSION`: the index can only delete
   a row when it is given the very text it was made from. It uses fixed character ranges, no Unicode tables of the
   running Python.
-* INV-PROJ-2  `spread` is applied to grain text and, through `pieces`, to a query, so both meet in the same form:
+* INV-PROJ-2  `spread` is applied to grain text and, through `pieces`, to a query, so both meet in the same form, quoted too:
   scripts without blanks as pairs of characters, Arabic without vowel marks and stretching.
 * INV-PROJ-3  Grains in a reserved namespace have no words: the loop's own records are not found by search.
 """
@@ -107,11 +107,28 @@ def _pairs(run: str) -> str:
 
 
 def pieces(query: str) -> Iterator[tuple[str, bool]]:
-    """What a query asks for: each text to be matched as a phrase, and whether it is only the start of a word."""
-    if query.isascii():
-        yield from ((chunk, False) for chunk in query.split())
-        return
-    for chunk in _pattern(_ARABIC_MARKS).sub("", query).split():
+    """What a query asks for: each text to be matched as a phrase, and whether its last word is only the start of one.
+
+    What stands between two double quotes is one phrase; elsewhere blanks separate. A star at the end means a start.
+    """
+    if not query.isascii():
+        query = _pattern(_ARABIC_MARKS).sub("", query)
+    parts = query.split('"')
+    for number, part in enumerate(parts):
+        if number % 2 == 0 or number == len(parts) - 1:  # a quote that nothing closes means nothing
+            yield from _plain(part)
+        elif part.strip():
+            star = parts[number + 1].startswith("*") or part.endswith("*")
+            text, opened = _phrase(part)
+            yield text, star or opened
+
+
+def _plain(query: str) -> Iterator[tuple[str, bool]]:
+    for chunk in query.split():
+        star = chunk.endswith("*")
+        if chunk.isascii():
+            yield chunk, star
+            continue
         start = 0
         for match in _pattern(_UNSPACED).finditer(chunk):
             if match.start() > start:
@@ -120,4 +137,22 @@ def pieces(query: str) -> Iterator[tuple[str, bool]]:
             yield (_pairs(run), False) if len(run) > 1 else (run, True)
             start = match.end()
         if start < len(chunk):
-            yield chunk[start:], False
+            yield chunk[start:], star
+
+
+def _phrase(text: str) -> tuple[str, bool]:
+    """A quoted text as it stands in a projection, and whether a run of one letter ends it, which may go on there."""
+    if text.isascii():
+        return text, False
+    text = text.rstrip()
+    opened = False
+
+    def within(match: re.Match[str]) -> str:
+        nonlocal opened
+        run = match.group()
+        if match.end() < len(text):
+            return _pairs_and_last(match)
+        opened = len(run) == 1
+        return f" {run if opened else _pairs(run)}"
+
+    return _pattern(_UNSPACED).sub(within, text), opened

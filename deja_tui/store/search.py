@@ -8,9 +8,12 @@
 * INV-SEARCH-2  A search never writes. The index moves forward only inside the act that overfills the tail.
 * INV-SEARCH-3  Only live grains of the asked namespaces are returned; superseded text stays indexed and is filtered
   against the table (D30), in the same snapshot.
-* INV-SEARCH-4  No query string is an error: it is cut into pieces, each piece is quoted, nothing of it is syntax.
+* INV-SEARCH-4  No query string is an error: it is cut into pieces, each piece is quoted before FTS5 sees it. Two marks
+  mean something: double quotes around words, which then stand side by side, and a star behind a word, which is then the
+  start of one. Where they make no sense they mean nothing.
 * INV-SEARCH-5  The work of one search is bounded: of the grains that hold one of the words the newest are looked at,
-  of those that hold several at most `HOLDERS`; more only when too few of them may be shown.
+  of those that hold several at most `HOLDERS`; more only when too few of them may be shown. What else may be shown is
+  `narrow`'s.
 
 A query means any of its blank-separated words; a word with punctuation inside (``payment_failed``) is a phrase.
 Score: the sum over the words a grain holds of log(grains / holders), as in BM25 with every word counted once and a
@@ -33,6 +36,7 @@ import apsw
 from deja_tui.errors import DejaError
 from deja_tui.store import schema
 from deja_tui.store.grains import StoredGrain
+from deja_tui.store.narrow import Narrow
 from deja_tui.store.projection import pieces, text_of
 from deja_tui.store.rows import LIVE_COLUMNS, TYPE_NAMES, stored, unfold
 from deja_tui.store.sql import listed, rows, scalar
@@ -107,13 +111,18 @@ class _Unit:
 
     def is_in(self, words: Sequence[str]) -> bool:
         """Whether a text of these words holds it."""
-        if self.prefix:
-            return any(word.startswith(self.words[0]) for word in words)
         if len(self.words) == 1:
-            return self.words[0] in words
+            (one,) = self.words
+            return any(word.startswith(one) for word in words) if self.prefix else one in words
+        return any(self._stands_at(words, i) for i, word in enumerate(words) if word == self.words[0])
+
+    def _stands_at(self, words: Sequence[str], i: int) -> bool:
         size = len(self.words)
-        starts = (i for i, word in enumerate(words) if word == self.words[0])
-        return any(tuple(words[i : i + size]) == self.words for i in starts)
+        if not self.prefix:
+            return tuple(words[i : i + size]) == self.words
+        *whole, start = self.words
+        last = i + size - 1
+        return last < len(words) and list(words[i:last]) == whole and words[last].startswith(start)
 
 
 def units(query: str, cut: Tokenizer) -> list[_Unit]:
@@ -157,8 +166,8 @@ def read_tail(db: apsw.Connection, after: int, cut: Tokenizer) -> dict[int, list
     return {gid: cut(words_of(kind, body)) for gid, kind, body in found}
 
 
-def search(db: apsw.Connection, query: str, where: str, k: int, read: TailReader) -> list[StoredGrain]:
-    """The ``k`` best live grains; ``where`` is a condition on ``g``, ``read`` gives the tail's words."""
+def search(db: apsw.Connection, query: str, shown: Narrow, k: int, read: TailReader) -> list[StoredGrain]:
+    """The ``k`` best live grains that may be ``shown``; ``read`` gives the tail's words."""
     cut = tokenizer(db)
     asked = units(query, cut)
     if not asked or k <= 0:
@@ -166,17 +175,25 @@ def search(db: apsw.Connection, query: str, where: str, k: int, read: TailReader
     counters = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('indexed', 'seq')"))
     indexed, last = counters.get("indexed", 0), counters.get("seq", 0)
     tail = read(indexed, last, cut) if last > indexed else {}
+    if shown.few is not None:
+        return _among(db, asked, tail, indexed, last, k, shown)
     wanted = max(_CANDIDATES, 2 * k)
     while True:
-        some, complete = _nominate(db, asked, tail, indexed, last, wanted)
-        found = _live(db, _by_length(db, some, tail), where, k)
+        some, complete = _nominate(db, asked, tail, indexed, last, wanted, shown)
+        found = _live(db, _by_length(db, some, tail), shown, k)
         if len(found) == k or complete:
             return found
         wanted *= 8
 
 
 def _nominate(
-    db: apsw.Connection, asked: list[_Unit], tail: dict[int, list[str]], indexed: int, last: int, wanted: int
+    db: apsw.Connection,
+    asked: list[_Unit],
+    tail: dict[int, list[str]],
+    indexed: int,
+    last: int,
+    wanted: int,
+    shown: Narrow,
 ) -> tuple[list[tuple[float, int]], bool]:
     """Weight and position of the ``wanted`` heaviest grains, newest first; and whether none was left out.
 
@@ -190,10 +207,12 @@ def _nominate(
     counts: list[int] = []
     complete = True
     for i, unit in enumerate(asked):
-        newest = _holders(db, unit.match, 0, limit)
+        newest = _holders(db, unit.match, 0, limit, shown)
         cut_off = len(newest) == limit
         complete = complete and not cut_off
-        held = _count(db, unit, newest, indexed, len(asked)) if cut_off else len(newest)
+        # with filters the holders that were read are not all there are, and weights are those of the whole memory
+        partly = cut_off or shown.filtered
+        held = _count(db, unit, newest, indexed, len(asked), shown) if partly else len(newest)
         counts.append(in_tail[i] + held)
         for gid in newest:
             masks[gid] = masks.get(gid, 0) | 1 << i
@@ -203,12 +222,43 @@ def _nominate(
     for group in groups:
         match = " AND ".join(asked[i].match for i in group)
         together = sum(1 << i for i in group)
-        for gid in _holders(db, match, after, max(wanted, HOLDERS)):
+        for gid in _holders(db, match, after, max(wanted, HOLDERS), shown):
             masks[gid] = masks.get(gid, 0) | together
+    weighed = _weighed(masks, counts, last)
+    return nlargest(wanted, weighed), complete and len(weighed) <= wanted
+
+
+def _among(
+    db: apsw.Connection,
+    asked: list[_Unit],
+    tail: dict[int, list[str]],
+    indexed: int,
+    last: int,
+    k: int,
+    shown: Narrow,
+) -> list[StoredGrain]:
+    """The best of the few that may be shown, read themselves; weighed as among all others (INV-NARROW-1)."""
+    cut = tokenizer(db)
+    sql = "SELECT g.id, g.type, g.body FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value"
+    unread = rows(db, sql, (listed(gid for gid in shown.few or () if gid not in tail),))
+    words = {gid: cut(words_of(kind, body)) for gid, kind, body in unread}
+    words.update((gid, tail[gid]) for gid in shown.few or () if gid in tail)
+    masks = {gid: mask for gid, said in words.items() if (mask := _mask(asked, said))}
+    if not masks:
+        return []
+    counts = [
+        sum(1 for said in tail.values() if unit.is_in(said))
+        + _count(db, unit, [], indexed, len(asked), shown)
+        for unit in asked
+    ]
+    return _live(db, _by_length(db, _weighed(masks, counts, last), words), shown, k)
+
+
+def _weighed(masks: dict[int, int], counts: list[int], last: int) -> list[tuple[float, int]]:
+    """Weight and position of grains, by the pieces they hold and how many grains hold each piece."""
     weights = [_weight(count, last) for count in counts]
     known = {mask: sum(w for i, w in enumerate(weights) if mask >> i & 1) for mask in set(masks.values())}
-    weighed = [(known[mask], gid) for gid, mask in masks.items()]
-    return nlargest(wanted, weighed), complete and len(weighed) <= wanted
+    return [(known[mask], gid) for gid, mask in masks.items()]
 
 
 def _mask(asked: list[_Unit], words: list[str]) -> int:
@@ -219,7 +269,9 @@ def _weight(count: int, total: int) -> float:
     return max(_LEAST_WEIGHT, log((total - count + 0.5) / (count + 0.5))) if count < total else _LEAST_WEIGHT
 
 
-def _count(db: apsw.Connection, unit: _Unit, newest: list[int], indexed: int, pieces_asked: int) -> int:
+def _count(
+    db: apsw.Connection, unit: _Unit, newest: list[int], indexed: int, pieces_asked: int, shown: Narrow
+) -> int:
     """How many indexed grains hold a piece of which only the newest holders were read.
 
     Alone it needs no number. Of a word the index knows it, a phrase is counted; among many pieces, where that would
@@ -227,7 +279,7 @@ def _count(db: apsw.Connection, unit: _Unit, newest: list[int], indexed: int, pi
     """
     if pieces_asked == 1:
         return len(newest)
-    if pieces_asked > _PAIRED:
+    if pieces_asked > _PAIRED and not shown.filtered:
         return len(newest) * indexed // (indexed - newest[-1] + 1)
     if len(unit.words) == 1 and not unit.prefix:
         return int(scalar(db, "SELECT doc FROM word WHERE term = ?", unit.words) or 0)
@@ -235,9 +287,19 @@ def _count(db: apsw.Connection, unit: _Unit, newest: list[int], indexed: int, pi
     return int(scalar(db, f"SELECT count(*) FROM ({some})", (unit.match, _COUNTED)))
 
 
-def _holders(db: apsw.Connection, match: str, after: int, limit: int) -> list[int]:
-    sql = "SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"
-    return [row[0] for row in rows(db, sql, (match, after, limit))]
+_NEWEST: Final = "SELECT rowid FROM text WHERE text MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT ?"
+_FITTING: Final = (
+    "SELECT f.rowid FROM text f CROSS JOIN grain g ON g.id = f.rowid"
+    " WHERE f.text MATCH :match AND f.rowid > :after AND g.dead = 0 AND {} ORDER BY f.rowid DESC LIMIT :limit"
+)
+
+
+def _holders(db: apsw.Connection, match: str, after: int, limit: int, shown: Narrow) -> list[int]:
+    """The newest indexed grains that hold a piece; with filters, of those that may be shown (INV-NARROW-3)."""
+    if not shown.filtered:
+        return [row[0] for row in rows(db, _NEWEST, (match, after, limit))]
+    given = {**shown.values, "match": match, "after": after, "limit": limit}
+    return [row[0] for row in rows(db, _FITTING.format(shown.where), given)]
 
 
 def _by_length(
@@ -249,13 +311,19 @@ def _by_length(
     return sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
 
 
-def _live(db: apsw.Connection, best: list[tuple[float, int]], where: str, k: int) -> list[StoredGrain]:
-    """The first ``k`` live ones."""
-    sql = f"SELECT {LIVE_COLUMNS} FROM json_each(?) j CROSS JOIN grain g ON g.id = j.value WHERE g.dead = 0 AND {where}"
+def _live(db: apsw.Connection, best: list[tuple[float, int]], shown: Narrow, k: int) -> list[StoredGrain]:
+    """The first ``k`` live ones that may be shown."""
+    sql = (
+        f"SELECT {LIVE_COLUMNS} FROM json_each(:page) j CROSS JOIN grain g ON g.id = j.value"
+        f" WHERE g.dead = 0 AND {shown.where}"
+    )
     found: list[StoredGrain] = []
     for start in range(0, len(best), k):
-        page = listed(gid for _, gid in best[start : start + k])
-        found.extend(map(stored, rows(db, sql, (page,))))
+        page = {**shown.values, "page": listed(gid for _, gid in best[start : start + k])}
+        grains = map(stored, rows(db, sql, page))
+        found.extend(
+            grain for grain in grains if shown.subject is None or grain.get("subject") == shown.subject
+        )
         if len(found) >= k:
             break
     return found[:k]

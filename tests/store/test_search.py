@@ -92,6 +92,31 @@ def filled(request: pytest.FixtureRequest, store: Store) -> Store:
         ),
         ("\u0926\u0928\u092f", []),
         ("\ud559\uad50", ["\ud559\uad50\uc5d0\uc11c \uacf5\ubd80"]),
+        ("gre*", ["green tea"]),
+        ("GRE* nothing", ["green tea"]),
+        ("een*", []),
+        ("cafe\u0301*", ["Caf\u00e9 cr\u00e8me"]),
+        ("stripe_re*", ["payment_failed: rate limited"]),
+        ("refund_str*", []),
+        ("*", []),
+        ("*tea", ["green tea"]),
+        ('"green tea"', ["green tea"]),
+        ('"tea green"', []),
+        ('"green te"', []),
+        ('"green te"*', ["green tea"]),
+        ('"green te*"', ["green tea"]),
+        ('"green  te*', ["green tea"]),
+        ('"rate limited" "tea green"', ["payment_failed: rate limited"]),
+        ('"limited green"', []),
+        ('"\u6771\u4eac\u90fd\u306b"', ["\u6771\u4eac\u90fd\u306b\u884c\u304f"]),
+        ('"\u6771\u90fd"', []),
+        ("\u6771\u4eac*", ["\u6771\u4eac\u90fd\u306b\u884c\u304f"]),
+        ('"\ud559\uad50\uc5d0\uc11c \uacf5"', ["\ud559\uad50\uc5d0\uc11c \uacf5\ubd80"]),
+        ('"\ud559\uad50 \uacf5\ubd80"', []),
+        (
+            '"\u0645\u062d\u0645\u062f \u0643\u062a\u0628"',
+            ["\u0645\u064f\u062d\u064e\u0645\u0651\u064e\u062f \u0643\u062a\u0640\u0640\u0628"],
+        ),
         ("", []),
         ("   \n\t ", []),
         ('"', []),
@@ -107,7 +132,7 @@ def test_words_are_found_in_every_script_wherever_they_are_kept(
 
 @pytest.mark.parametrize(
     "query",
-    ['a"b', "NEAR(a b)", "a AND", "OR", "NOT x", "col:x", "*", "x*", "^x", "-x", "+", "(", "{a b}:c", "\x00", "a\x00b", "'",
+    ['a"b', '""', '"""', '"*"', '"* ', '"a"*b"', "**", "NEAR(a b)", "a AND", "OR", "NOT x", "col:x", "*", "x*", "^x", "-x", "+", "(", "{a b}:c", "\x00", "a\x00b", "'",
      "\ud800", "tea\ud800", "x" * 100_000, "tea " * 5000, "\u202etea", "\ufdfa", "a;DROP TABLE grain", "\u0301"],
 )  # fmt: skip
 def test_no_query_is_an_error(filled: Store, query: str) -> None:
@@ -303,6 +328,16 @@ def test_pieces_of_a_query_are_phrases_and_single_letters_are_starts() -> None:
         ("x", False),
         ("\u6771", True),
     ]
+
+
+def test_pieces_of_a_quoted_query_are_one_phrase_in_the_form_of_the_index() -> None:
+    """INV-PROJ-2, INV-SEARCH-4: quotes make a phrase, a star a start; a quote without a second one means nothing."""
+    assert list(pieces('a "b  c" d* "e f"* "g')) == [
+        ("a", False), ("b  c", False), ("d*", True), ("e f", True), ("*", True), ("g", False),
+    ]  # fmt: skip
+    assert list(pieces('"\u6771\u4eac\u90fd x"')) == [(" \u6771\u4eac \u4eac\u90fd \u90fd  x", False)]
+    assert list(pieces('"x \u6771\u4eac\u90fd"')) == [("x  \u6771\u4eac \u4eac\u90fd", False)]
+    assert list(pieces('"x \u6771"')) == [("x  \u6771", True)]
 
 
 def test_the_projection_is_pinned() -> None:
