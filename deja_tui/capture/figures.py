@@ -44,9 +44,10 @@ def ranked(counts: Counter[str]) -> dict[str, int]:
 
 @dataclass(slots=True)
 class Called:
-    """One call: its tool (None: only its result was seen), whether it has a result, whether that failed."""
+    """One call: its tool as far as it is known, whether the call itself was seen, its result, whether that failed."""
 
     tool: str | None = None
+    called: bool = False
     answered: bool = False
     failed: bool = False
 
@@ -60,20 +61,24 @@ class CallCount:
     def call(self, call_id: str, tool: str) -> bool:
         """Count a call; whether its id is new."""
         known = self.by_id.setdefault(call_id, Called())
-        if known.tool is not None:
+        if known.called:
             return False
-        known.tool = tool
+        known.tool, known.called = tool, True
         return True
 
     def rename(self, call_id: str, tool: str) -> None:
         """The tool of a call that its source told again under another name."""
         self.by_id[call_id].tool = tool
 
-    def result(self, call_id: str, *, failed: bool) -> bool:
-        """Count a result; whether it is the first for its call. Only the first says whether the call failed."""
+    def result(self, call_id: str, *, failed: bool, tool: str | None = None) -> bool:
+        """Count a result; whether it is the first for its call. Only the first says whether the call failed.
+
+        ``tool``: the result itself says of which tool it is, for a call that was not seen.
+        """
         known = self.by_id.setdefault(call_id, Called())
         if known.answered:
             return False
+        known.tool = known.tool or tool
         known.answered, known.failed = True, failed
         return True
 
@@ -87,13 +92,13 @@ class CallCount:
 
     def add(self, other: CallCount) -> None:
         for call_id, call in other.by_id.items():
-            if call.tool is not None:
-                self.call(call_id, call.tool)
+            if call.called:
+                self.call(call_id, call.tool or UNKNOWN_TOOL)
             if call.answered:
-                self.result(call_id, failed=call.failed)
+                self.result(call_id, failed=call.failed, tool=call.tool)
 
     def figures(self) -> dict[str, Any]:
-        calls = [call for call in self.by_id.values() if call.tool is not None]
+        calls = [call for call in self.by_id.values() if call.called]
         results = [call for call in self.by_id.values() if call.answered]
         errors = [call.tool or UNKNOWN_TOOL for call in results if call.failed]
         return {
@@ -102,7 +107,7 @@ class CallCount:
             "tool_errors": len(errors),
             "errors_by_tool": ranked(Counter(errors)),
             "calls_without_result": sum(not call.answered for call in calls),
-            "results_without_call": sum(call.tool is None for call in results),
+            "results_without_call": sum(not call.called for call in results),
             "calls_by_tool": ranked(Counter(call.tool or "" for call in calls)),
         }
 

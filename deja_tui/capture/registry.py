@@ -21,6 +21,11 @@ from deja_tui.text import clean
 MODULES: Final[Mapping[str, str]] = {
     "claude-code": "claude_code:CLAUDE_CODE",
     "codex": "codex:CODEX",
+    "openai": "openai:OPENAI",
+    "tau-bench": "tau:TAU_BENCH",
+    "tau2": "tau:TAU2",
+    "swe-agent": "swe_agent:SWE_AGENT",
+    "mini-swe-agent": "mini_swe_agent:MINI_SWE_AGENT",
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
 

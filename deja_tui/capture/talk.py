@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from deja_tui.capture import times
 from deja_tui.capture.calls import Answer, Call, CallJoin, Place
@@ -83,6 +83,14 @@ class Talk:
         self.report.note(line, f"no usable time ({found.trouble}), {_lent(self._neighbour)}")
         return found
 
+    def undated(self) -> Moment:
+        """The time of something whose source keeps none: a neighbour's, or within the hour before the import."""
+        self._ordinal += 1
+        near = self._neighbour
+        if near is None:
+            near = max(self._now - _HOUR, 0) + min(self._ordinal * _STEP, _HOUR)
+        return Moment(near, known=False, trouble="missing")
+
     # what comes of it
 
     def session(self, session: str, at: Moment, says: str, **fields: Any) -> None:
@@ -97,9 +105,8 @@ class Talk:
         }
         place = self._place(session, "", at)
         key = f"{self.source}/session/{session}"
-        self._event(
-            key, place, {"content": self.clean(says), "role": "system", "event_kind": "session", **told}, {}
-        )
+        whole = {"content": self.clean(says), "role": "system", "event_kind": "session", **told}
+        self._grain("event", key, place, whole)
 
     def turn(
         self,
@@ -138,7 +145,7 @@ class Talk:
             fields["author"] = author
         fields |= {name: value for name, value in extra.items() if value is not None}
         key = self._key("turn", session, record, text if raw is None else raw)
-        self._event(key, self._place(session, record, at), fields, {}, shears)
+        self._grain("event", key, self._place(session, record, at), fields, shears)
 
     def call(
         self,
@@ -179,6 +186,22 @@ class Talk:
         place = self._place(session, call_id, at)
         self._ready += self._calls.answer(scoped, Answer(self.clean(text), failed, declined, place))
         return True
+
+    def lone_result(
+        self, tool: str, text: str, *, failed: bool, session: str, at: Moment, record: str = "", **fields: Any
+    ) -> None:
+        """A result that names its tool, where the source keeps no calls: one tool grain, whose outcome is known."""
+        name = str(self.clean(tool))[:_IDENT_MAX] or UNKNOWN_TOOL
+        known = record or self._made_up(session, [tool, text])
+        scoped = self._scoped(session, known)
+        if not self.counts.calls.result(scoped, failed=failed, tool=None if name == UNKNOWN_TOOL else name):
+            return
+        place, shears = self._place(session, record, at), Shears()
+        told = {key: shears.value(self.clean(value)) for key, value in fields.items() if value is not None}
+        told |= {"tool_name": name, "tool_call_id": scoped, "tool_content": shears.text(self.clean(text))}
+        if name == UNKNOWN_TOOL:
+            told["call_missing"] = True
+        self._grain("tool", f"{self.source}/call/{scoped}", place, told | {"is_error": failed}, shears)
 
     def whole_call(
         self,
@@ -233,20 +256,20 @@ class Talk:
     def _place(self, session: str, record: str, at: Moment) -> Place:
         return Place(self.source, session, "", (record,) if record else (), self._ordinal, at)
 
-    def _event(
+    def _grain(
         self,
+        kind: Literal["event", "tool"],
         key: str,
         place: Place,
         fields: Mapping[str, Any],
-        marks: Mapping[str, Any],
         shears: Shears | None = None,
     ) -> None:
-        context = place.context(key, place.at) | dict(marks)
+        context = place.context(key, place.at)
         if shears and shears.elided:
             self.counts.count("texts_cut")
             context["elided"] = shears.elided
         whole = place.fields() | dict(fields) | {"created_at": place.at.ms, "context": context}
-        self._ready.append(CaptureItem("event", key, whole, place.at.known))
+        self._ready.append(CaptureItem(kind, key, whole, place.at.known))
 
 
 def _lent(neighbour: int | None) -> str:

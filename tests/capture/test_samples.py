@@ -20,6 +20,11 @@ NOW = 1_800_000_000_000
 NOT_FIGURES = {"note"}
 KINDS = {
     "codex": "codex",
+    "openai-messages": "openai",
+    "tau-bench": "tau-bench",
+    "tau2": "tau2",
+    "swe-agent": "swe-agent",
+    "mini-swe-agent": "mini-swe-agent",
     "claude-code": "claude-code",
 }
 
