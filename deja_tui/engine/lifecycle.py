@@ -391,11 +391,11 @@ def _apply_refusal(
             "make it there, then deja loop mark-applied",
         )
     if len(operations) == 1 and isinstance(operations[0], Revert):
-        return _revert_refusal(substrate, operations[0].recommendation)
+        return revert_refusal(substrate, operations[0].recommendation)
     return applying.refusal(substrate, operations)
 
 
-def _revert_refusal(substrate: Substrate, address: str) -> DejaError | None:
+def revert_refusal(substrate: Substrate, address: str) -> DejaError | None:
     """Why an earlier apply cannot be taken back now, or None."""
     try:
         row = find(substrate, address)

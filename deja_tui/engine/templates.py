@@ -18,6 +18,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
     "tool_failure.again": "{tool}: {count} of {calls} calls since the apply failed the same way: «{signature}»",
     "command.finding": "«{text}»",
+    "draft.note": "draft: «{note}»",
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
     "duplicate.near": "{count} notes say nearly the same (overlap {overlap}): «{topic}»",
     "contradiction.functional": "{subject} has {count} current values for {relation}: {values}",
