@@ -10,7 +10,23 @@ from __future__ import annotations
 from typing import Final
 
 from deja_tui.engine.analyzer import Analyzer
+from deja_tui.engine.analyzers.budget_pressure import BudgetPressure
+from deja_tui.engine.analyzers.cold_grains import ColdGrains
+from deja_tui.engine.analyzers.coverage_gap import CoverageGap
 from deja_tui.engine.analyzers.duplicates import DuplicateSweep
+from deja_tui.engine.analyzers.goal_stagnation import GoalStagnation
+from deja_tui.engine.analyzers.outcome_review import OutcomeReview
+from deja_tui.engine.analyzers.skill_stall import SkillStall
 from deja_tui.engine.analyzers.tool_failures import ToolFailures
 
-ANALYZERS: Final[tuple[Analyzer, ...]] = (ToolFailures(), DuplicateSweep())
+# the order in which a run calls them (loop-engine §3)
+ANALYZERS: Final[tuple[Analyzer, ...]] = (
+    ToolFailures(),
+    DuplicateSweep(),
+    SkillStall(),
+    GoalStagnation(),
+    ColdGrains(),
+    CoverageGap(),
+    BudgetPressure(),
+    OutcomeReview(),
+)
