@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.commands import LIMIT_MS, connect
-from deja_tui.engine import RunOptions, lifecycle, pipeline, reports, views
+from deja_tui.engine import RunOptions, drafts, lifecycle, pipeline, reports, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
@@ -24,7 +24,6 @@ from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.substrate import LOOP_NAMESPACE
-from deja_tui.engine.wire import read_recommendation
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.grains import StoredGrain
@@ -51,6 +50,8 @@ class Host(Protocol):
     def who(self) -> Caller: ...
     @property
     def clock(self) -> Callable[[], int]: ...
+    @property
+    def namespace(self) -> str: ...
     @property
     def analyzers(self) -> tuple[Analyzer, ...]: ...
     def cal(self, text: str, *, read_only: bool = False) -> object: ...
@@ -198,16 +199,71 @@ class Loop:
             full = gone[0]
         return reports.chain(self._substrate, full)
 
-    def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan:
-        """What an apply would do now, and what would refuse it. Writes nothing."""
+    def dry_run(self, address: str, *, allow_destructive: bool = False, choice: int | None = None) -> Plan:
+        """What an apply would do now, and what would refuse it. Writes nothing.
+
+        ``choice``: of an alternative (D20); None: the approved one, else the default.
+        """
         self._memory.who.need("read")
         return lifecycle.plan(
-            self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
+            self._substrate,
+            self.resolve(address),
+            self._memory.who,
+            allow_destructive=allow_destructive,
+            choice=choice,
         )
 
-    def approve(self, address: str, *, because: str) -> Receipt:
-        """Pending → approved (right: review)."""
-        return lifecycle.approve(self._substrate, *self._decision("review", address, because))
+    def propose(
+        self,
+        *,
+        target: str,
+        note: str,
+        evidence: Sequence[str],
+        operations: Sequence[Mapping[str, Any]] | None = None,
+        edit: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+        severity: str = "low",
+        namespace: str | None = None,
+    ) -> str:
+        """File a draft as a pending recommendation of this actor and return its address (D21; right: write).
+
+        Somebody else reviews it, as any finding; it is never applied unasked. An agent proposes about memory and queries
+        only.
+
+        Args:
+            target: ``grain:…``, ``entity:…``, ``query:NAME``, ``template:NAME``, ``doc:NAME`` or ``host:…``.
+            note: why, 1 to 200 characters.
+            evidence: at least one live grain, each an address or a unique start of it.
+            operations, edit, data: exactly one of them. Operations as ``loop show --format json`` prints them; an edit is
+                ``{"body"}`` of a query or template, ``{"text"}`` or ``{"diff", "base"}`` of a document; data is what a
+                finding says that changes nothing.
+            severity: info, low or medium.
+            namespace: of the document; None: this memory's own.
+
+        Raises LOP-E010 (target), LOP-E011, LOP-E012, LOP-E022, LOP-E024 (does not fit now), LOP-E028 (open already, or
+        turned down lately), MEM-E001, MEM-E004, and the CAL code of a query that may not be saved.
+        """
+        memory = self._memory
+        memory.who.need("write")
+        if isinstance(evidence, str):
+            raise ValidationError("VAL-E001", "evidence is a list of addresses")
+        return drafts.propose(
+            self._substrate,
+            target=target,
+            note=note,
+            evidence=[memory.store.resolve(one) for one in evidence],
+            caller=memory.who,
+            now_ms=memory.clock(),
+            severity=severity,
+            operations=operations,
+            edit=edit,
+            data=data,
+            namespace=namespace or memory.namespace,
+        )
+
+    def approve(self, address: str, *, because: str, choice: int = 0) -> Receipt:
+        """Pending → approved (right: review). ``choice``: the alternative that an apply will carry out (D20)."""
+        return lifecycle.approve(self._substrate, *self._decision("review", address, because), choice)
 
     def reject(self, address: str, *, because: str) -> Receipt:
         """Pending → rejected (right: review)."""
@@ -234,18 +290,23 @@ class Loop:
 
     def _doomed(self, address: str) -> list[StoredGrain]:
         """What an apply would forget; a recommendation that cannot be read is refused by the apply itself."""
-        grain = self._substrate.get(address)
         try:
-            operations = read_recommendation(grain).operations if grain else ()
+            operations = lifecycle.approved(self._substrate, address)
         except LoopError:
             return []
         targets = [target for one in operations if one.destructive for target in one.targets()]
         found = (self._memory.store.get(target) for target in targets)
         return [target for target in found if target is not None]
 
-    def approve_and_apply(self, address: str, *, because: str) -> Receipt:
-        """Pending → approved → applied with one reason; refuses a destructive proposal (D19)."""
-        return lifecycle.approve_and_apply(self._substrate, *self._decision("review", address, because))
+    def approve_and_apply(self, address: str, *, because: str, choice: int = 0) -> Receipt:
+        """Pending → approved → applied with one reason; refuses a destructive change (D19)."""
+        return lifecycle.approve_and_apply(
+            self._substrate, *self._decision("review", address, because), choice
+        )
+
+    def mark_applied(self, address: str, *, because: str) -> Receipt:
+        """Approved → applied, for a change outside this memory that was made there (D27; right: apply)."""
+        return lifecycle.mark_applied(self._substrate, *self._decision("apply", address, because))
 
     def rollback(self, address: str, *, because: str) -> Receipt:
         """Applied → rolled back; recall answers again what it answered before (rights: apply and write)."""

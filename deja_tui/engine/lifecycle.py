@@ -246,6 +246,15 @@ def plan(
     )
 
 
+def approved(substrate: Substrate, address: str) -> tuple[Operation, ...]:
+    """The operations of the alternative that was approved; none when none was. Raises LOP-E011, E012, E040."""
+    row = find(substrate, address)
+    if row.status != "approved":
+        return ()
+    entries = audit.entries(substrate, address)
+    return _chosen(_body(substrate, address), entries[-1][0].choice if entries else 0)
+
+
 def find(substrate: Substrate, address: str) -> LedgerRow:
     """The row of ``address``, derived where a cached ledger has lost it. Raises LOP-E040 when it is none."""
     # one full address (D15); a memory need not know what to answer to anything else
