@@ -6,9 +6,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+pytest.register_assert_rewrite("deja_tui.engine.conformance")
 
 # derandomized: a red run is red again; without deadlines: a busy machine fails nothing
 settings.register_profile("suite", max_examples=60, deadline=None, derandomize=True, database=None)
