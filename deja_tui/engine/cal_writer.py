@@ -28,15 +28,18 @@ def recall(
     conditions: Mapping[str, str | bool | Sequence[str]],
     limit: int = 1000,
     since_ms: int | None = None,
+    until_ms: int | None = None,
 ) -> str | None:
     """``RECALL <plural> SINCE ms WHERE a = … AND b IN (…) LIMIT n``, or None when it cannot be written or is too long.
 
-    Several texts are any of them, one is that one. ``since_ms``: epoch ms of the earliest creation.
+    Several texts are any of them, one is that one. ``since_ms``, ``until_ms``: epoch ms of the earliest and the latest
+    creation.
     """
     parts = [_condition(name, value) for name, value in conditions.items()]
     if None in parts:
         return None
     times = "" if since_ms is None else f" SINCE {since_ms}"
+    times += "" if until_ms is None else f" UNTIL {until_ms}"
     told = f"RECALL {plural}{times} WHERE {' AND '.join(map(str, parts))} LIMIT {limit}"
     return told if len(told) <= _MAX_CHARACTERS else None
 

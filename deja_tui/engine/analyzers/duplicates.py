@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same fact is stored more than once.
+"""The same fact is stored more than once; the same for notes is `near_duplicates`, the second part of this analyzer.
 
 Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks),
 said to hold for the same time.
@@ -19,6 +19,7 @@ from typing import Final
 
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Manifest
+from deja_tui.engine.analyzers import near_duplicates
 from deja_tui.engine.analyzers.tool_failures import RELATION
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.identity import digest12
@@ -34,25 +35,31 @@ _VALIDITY: Final = ("valid_from", "valid_to", "system_valid_from", "system_valid
 
 
 class DuplicateSweep:
-    """``loop.duplicate_sweep/1``, exact facts: spec loop-engine §4.2a."""
+    """``loop.duplicate_sweep/1``: exact facts (spec loop-engine §4.2a) and near-duplicate notes (§4.2b)."""
 
     manifest = Manifest(
         id="loop.duplicate_sweep/1",
-        title="Duplicate facts",
-        description="one fact stored several times",
+        title="Duplicates",
+        description="one fact stored several times, notes that say nearly the same",
         tier="T1",
-        params=(),
+        params=(near_duplicates.JACCARD,),
         auto_apply="structural_curation",
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
         for candidates in ctx.read.duplicate_facts(ctx.namespaces):
             for group in _equal_in_text(candidates):
+                ctx.spend(len(group))
                 yield _draft(group)
+        yield from near_duplicates.drafts(ctx)
 
     def probe(self, ctx: Context) -> Activation:
         groups = sum(len(_equal_in_text(found)) for found in ctx.read.duplicate_facts(ctx.namespaces))
-        return Activation("active" if groups else "quiet", groups, 1, "facts stored more than once")
+        found = groups + near_duplicates.count(ctx)
+        hint = near_duplicates.hint(ctx)
+        return Activation(
+            "active" if found else "quiet", found, 1, "facts or notes stored more than once", hint
+        )
 
 
 def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]:

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A subject has two current values for something that holds one.
+
+Signal: live facts of one namespace, subject and relation (folded) with different objects, all valid now, where the
+relation is known to hold one value at a time: `FUNCTIONAL`, and what ``extra_relations`` adds.
+Harm: recall answers with both, and the reader picks one.
+Fires: two or more different values. One value stays, the others are retired in its favour; which one is the reviewer's
+choice (D20), the newest by default. Beside that, a flag for a relation that looks single-valued and is broken somewhere.
+Stays quiet: values that differ only in case, composition or outer blanks; a value whose own validity has ended or has not
+begun; superseded values; other namespaces; relations that may hold many; the tips of one fork, which fork_surfacing owns.
+Hostile text: values are shown cleaned, cut and in quotes of their own; the change writes no text at all.
+Apply class: never automatic. The flag changes nothing but this analyzer's own list, and only when it is approved (D25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from deja_tui.engine import cal_writer
+from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
+from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.fact_drafts import by_value, cited, entity, labels, retires, room, values_line
+from deja_tui.engine.fact_views import by_age, holds_at
+from deja_tui.engine.objects import Activation
+from deja_tui.engine.operations import Alternative, Retire, size
+from deja_tui.engine.substrate import RelationCount, StoredGrain
+from deja_tui.engine.views import fact_key
+from deja_tui.text import fold
+
+ACTION: Final = "flag_contradiction"
+LEARNED: Final = "flag"
+EXTRA: Final = "extra_relations"
+METRIC: Final = "contradiction_recurrence"
+HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
+FUNCTIONAL: Final = (
+    "deploy_target", "lives_in", "reports_to", "status", "tier", "owner", "region", "assigned_to", "primary_email",
+    "current_plan",
+)  # fmt: skip
+# Names that say by themselves that there may be many, and relations whose values this product or an import writes; a
+# memory in which most subjects happen to have one of them so far proves nothing.
+MANY: Final = frozenset((
+    "likes", "dislikes", "loves", "hates", "prefers", "wants", "needs", "uses", "used", "knows", "speaks", "has", "have",
+    "mentioned", "mentions", "noted", "note", "notes", "said", "says", "asked", "asked_about", "visited", "visits", "met",
+    "met_with", "works_with", "worked_on", "works_on", "decided", "decision", "depends_on", "requires", "contains",
+    "includes", "part_of", "member_of", "belongs_to", "related_to", "linked_to", "tag", "tags", "tagged", "label", "alias",
+    "knows_about", "interested_in", "attended", "bought", "ordered", "read", "wrote", "created", "contributed_to", "owns",
+    "supports", "blocks", "blocked_by", "caused", "causes", "tried", "learned", "lesson", "fact", "memory", "event",
+    "fails_with", "memory_file", "mem0_memory",
+))  # fmt: skip
+_LEAST_SUBJECTS: Final = 5
+_LEAST_SHARE: Final = 0.8
+_NAME_CHARS: Final = 64
+_RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])
+
+
+class ContradictionSweep:
+    """``loop.contradiction_sweep/1``: spec loop-engine §4.3."""
+
+    manifest = Manifest(
+        id="loop.contradiction_sweep/1",
+        title="Contradictions",
+        description="a subject with two current values where one can hold",
+        tier="T0",
+        params=(Param(EXTRA, "str", "", 0, 2_000, "further relations that hold one value, comma-separated"),),
+    )
+
+    def analyze(self, ctx: Context) -> Iterable[Draft]:
+        known = _known(ctx)
+        rivals = list(_conflicts(ctx, known))
+        if rivals:
+            tips = [frozenset(tip.address for tip in fork) for fork in ctx.read.forks(ctx.namespaces)]
+            for group in rivals:
+                members = {grain.address for grain in group}
+                if not any(members <= fork for fork in tips):
+                    yield _draft(group)
+        yield from _learned(ctx, known)
+
+    def probe(self, ctx: Context) -> Activation:
+        groups = sum(1 for _ in _conflicts(ctx, _known(ctx)))
+        return Activation(
+            "active" if groups else "quiet", groups, 1, "subjects with more than one current value"
+        )
+
+
+def _known(ctx: Context) -> tuple[str, ...]:
+    """The relations that hold one value, folded."""
+    extra = [fold(name) for name in str(ctx.params[EXTRA]).split(",")]
+    return tuple(dict.fromkeys((*FUNCTIONAL, *(name for name in extra if name))))
+
+
+def _conflicts(ctx: Context, relations: Sequence[str]) -> Iterable[list[StoredGrain]]:
+    """Groups with two or more values that hold now."""
+    for group in ctx.read.rivals(ctx.namespaces, relations):
+        ctx.spend(len(group))
+        current = [grain for grain in group if holds_at(grain, ctx.now_ms)]
+        if len({fact_key(grain)[3] for grain in current}) > 1:
+            yield current
+
+
+# --- a conflict --------------------------------------------------------------------------------------
+
+
+def _draft(group: Sequence[StoredGrain]) -> Draft:
+    values = by_value(group)
+    namespace, subject, relation, _ = fact_key(values[-1][-1])
+    alternatives, left = _choices(values, group)
+    return Draft(
+        target_ref=entity(namespace, subject, relation),
+        action=ACTION,
+        template_id="contradiction.functional",
+        args={
+            "subject": subject,
+            "relation": relation,
+            "count": len(values),
+            "values": values_line([value[-1] for value in values]),
+        },
+        severity="medium",
+        operations=alternatives[0].operations,
+        alternatives=alternatives,
+        evidence=cited(values),
+        evidence_total=len(group),
+        newest_evidence=None,
+        evidence_query=_query(group),
+        remaining=left,
+        metric={
+            "metric": METRIC,
+            "baseline": 0.0,
+            "unit": "count",
+            "n": len(group),
+            "window": "live",
+            "namespace": namespace,
+            "subject": subject,
+            "relation": relation,
+            "review_after_ms": DAY_MS,
+            "horizons_ms": list(HORIZONS_MS),
+        },
+    )
+
+
+def _choices(
+    values: Sequence[Sequence[StoredGrain]], group: Sequence[StoredGrain]
+) -> tuple[tuple[Alternative, ...], int]:
+    """What may stay, the newest value first, and how many members a bounded proposal leaves for the next run (D9)."""
+    choices, most = room(len(values), len(group) - 1, _RETIRE_BYTES)
+    kept = [value[-1] for value in reversed(values)][:choices]
+    members = sorted(group, key=by_age)
+    alternatives = tuple(
+        Alternative(label, retires([grain for grain in members if grain is not keep], keep, most))
+        for label, keep in zip(labels(kept), kept, strict=True)
+    )
+    return alternatives, len(group) - 1 - len(alternatives[0].operations)
+
+
+def _query(group: Sequence[StoredGrain]) -> str | None:
+    """A query that finds every member: the language compares exactly, so each spelling is named."""
+    spelt = {name: [str(grain.get(name)) for grain in group] for name in ("subject", "relation")}
+    return cal_writer.recall("facts", {"namespace": group[0].namespace, **spelt})
+
+
+# --- relations that look single-valued ---------------------------------------------------------------
+
+
+def _learned(ctx: Context, known: Sequence[str]) -> Iterable[Draft]:
+    """A flag for each relation that holds one value for nearly every subject, and more than one for some (D25)."""
+    for count in ctx.read.relation_counts(ctx.namespaces, _LEAST_SUBJECTS):
+        if not _looks_single(count) or count.relation in known or not _nameable(count.relation):
+            continue
+        broken = [
+            group
+            for group in ctx.read.rivals([count.namespace], [count.relation])
+            if len({fact_key(grain)[3] for grain in group if holds_at(grain, ctx.now_ms)}) > 1
+        ]
+        if broken:
+            yield _flag(count, broken)
+
+
+def _looks_single(count: RelationCount) -> bool:
+    return count.single >= _LEAST_SHARE * count.subjects and count.single < count.subjects
+
+
+def _nameable(relation: str) -> bool:
+    """Whether the relation can stand in a comma-separated list that a person reads, and is not one of `MANY`."""
+    return (
+        relation not in MANY
+        and "," not in relation
+        and 0 < len(relation) <= _NAME_CHARS
+        and relation.isprintable()
+    )
+
+
+def _flag(count: RelationCount, broken: Sequence[Sequence[StoredGrain]]) -> Draft:
+    members = [grain for group in broken for grain in group]
+    configure: dict[str, Any] = {
+        "analyzer": ContradictionSweep.manifest.id,
+        "param": EXTRA,
+        "add": count.relation,
+    }
+    return Draft(
+        target_ref=entity(count.namespace, "relations", count.relation),
+        action=LEARNED,
+        template_id="contradiction.learned",
+        args={
+            "relation": count.relation,
+            "single": count.single,
+            "subjects": count.subjects,
+            "broken": len(broken),
+        },
+        severity="info",
+        operations=(),
+        data={"configure": configure},
+        evidence=tuple(grain.address for grain in members[:MAX_EVIDENCE]),
+        evidence_total=len(members),
+        newest_evidence=None,
+        evidence_query=cal_writer.recall(
+            "facts",
+            {"namespace": count.namespace, "relation": sorted({str(g.get("relation")) for g in members})},
+        ),
+        confidence=round(count.single / count.subjects, 4),
+        importance=0.3,
+    )
