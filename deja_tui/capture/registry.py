@@ -26,6 +26,10 @@ MODULES: Final[Mapping[str, str]] = {
     "tau2": "tau:TAU2",
     "swe-agent": "swe_agent:SWE_AGENT",
     "mini-swe-agent": "mini_swe_agent:MINI_SWE_AGENT",
+    "openhands": "openhands:OPENHANDS",
+    "bfcl": "bfcl:BFCL",
+    "chatgpt": "chatgpt:CHATGPT",
+    "otel": "otel:OTEL",
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
 

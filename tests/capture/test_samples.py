@@ -25,6 +25,10 @@ KINDS = {
     "tau2": "tau2",
     "swe-agent": "swe-agent",
     "mini-swe-agent": "mini-swe-agent",
+    "openhands": "openhands",
+    "bfcl": "bfcl",
+    "chatgpt-export": "chatgpt",
+    "otel-genai": "otel",
     "claude-code": "claude-code",
 }
 
