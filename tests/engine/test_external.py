@@ -32,6 +32,8 @@ from deja_tui.text import nfc
 from tests.engine.helpers import ANA, calls, fact, go, only, refused
 from tests.support import DAY, NOW
 
+pytestmark = pytest.mark.usefixtures("two_analyzers")
+
 ID = "acme.lint/1"
 Reply = Callable[[dict[str, Any]], Any]
 

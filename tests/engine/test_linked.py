@@ -22,6 +22,8 @@ from deja_tui.present.analyzers import page
 from tests.engine.helpers import refused
 from tests.support import NOW
 
+pytestmark = pytest.mark.usefixtures("two_analyzers")
+
 ID = "acme.fake/1"
 MANIFEST = Manifest(
     id=ID,
