@@ -35,10 +35,15 @@ class Declaration:
     because: str
 
 
-def _namespace(value: object) -> str:
+def checked_namespace(value: object) -> str:
+    """A namespace as it is filed: in NFC, a lone surrogate or NUL as U+FFFD. Raises VAL-E001."""
     if not isinstance(value, str) or not value.strip() or len(value) > 256:
-        raise ValidationError("VAL-E001", "a namespace is a text of 1 to 256 characters, not blank")
-    name = door(value)
+        raise ValidationError("VAL-E001", "namespace is not a text of 1 to 256 characters, not blank")
+    return door(value)
+
+
+def _namespace(value: object) -> str:
+    name = checked_namespace(value)
     Store.refuse_reserved("fact", name)
     return name
 
@@ -99,7 +104,7 @@ def settle(store: Store, given: Mapping[str, Any]) -> tuple[dict[str, Any], tupl
     notices = []
     for name, (default, _) in KNOWN.items():
         value = given.get(name)
-        chosen[name] = here.get(name, default) if value is None else value
+        chosen[name] = here.get(name, default) if value is None else checked_namespace(value)
         if name in here and chosen[name] != here[name]:
             notices.append(
                 f"opened with {name} {clean(chosen[name], 80)}; the file declares {clean(here[name], 80)}"

@@ -241,7 +241,7 @@ class Memory(Constructors):
             old = self._there(address)
             merged = {name: value for name, value in old.fields.items() if name != "derived_from"}
             merged["context"] = _without_source(merged.get("context"))
-            given = {grains.long_name(old.type, name): value for name, value in fields.items()}
+            given = {grains.long_name(old.type, name): value for name, value in _checked(fields).items()}
             if given.get("namespace", old.namespace) != old.namespace:
                 raise ValidationError("VAL-E001", "namespace: a superseding grain stays in that of its chain")
             merged.update(given)
@@ -433,12 +433,16 @@ class Memory(Constructors):
     def _spaces(self, namespace: str | None, everywhere: bool) -> tuple[str, ...] | None:
         return None if everywhere else (namespace or self.namespace,)
 
-    def _new(self, type: str, fields: Mapping[str, Any], namespace: str | None) -> NewGrain:
-        content = dict(fields)
+    def _new(self, type: str, fields: Mapping[str, Any], namespace: str | StoredGrain | None) -> NewGrain:
+        """The grain that is to be made, in a namespace or, whatever that is, in the one of a grain it replaces."""
+        content = dict(_checked(fields))
         given = content.pop("created_at", None)
         inside = content.pop("namespace", None)
         at = self.clock() if given is None else parse_time(given, "created_at")
-        return NewGrain(type, namespace or inside or self.namespace, at, content)
+        if isinstance(namespace, StoredGrain):
+            return NewGrain(type, namespace.namespace, at, content)
+        chosen = next((name for name in (namespace, inside) if name is not None), self.namespace)
+        return NewGrain(type, declared.checked_namespace(chosen), at, content)
 
     def _there(self, address: str) -> StoredGrain:
         found = self.store.get(self.store.resolve(address))
@@ -756,6 +760,12 @@ class Memory(Constructors):
         for row in rows:
             act.ledger_put(row)
         return len(rows)
+
+
+def _checked(fields: object) -> Mapping[str, Any]:
+    if not isinstance(fields, Mapping):
+        raise ValidationError("VAL-E001", "fields is not a map of names to values")
+    return fields
 
 
 def _first_arrival(store: Store) -> str | None:

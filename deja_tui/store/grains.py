@@ -92,7 +92,7 @@ def validate(
     Raises:
         ValidationError: VAL-E001 or VAL-E002, naming the field and its limit.
     """
-    if type not in TYPES:
+    if not isinstance(type, str) or type not in TYPES:
         raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
     given = _entered(type, fields)
     own = TYPED[type] | _BESIDE

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgpack  # type: ignore[import-untyped]
@@ -14,12 +14,17 @@ from deja_tui.store.codec import TYPES, decode
 from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import DEFAULT_NAMESPACE
-from deja_tui.store.names import LONG
+from deja_tui.store.names import CONTENT_REF_SHORT, EMBEDDING_REF_SHORT, LONG
 
 TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
 _HEADER_BYTES: Final = 9
 # Keys whose values the codec turns back as well; a payload without them only needs its names expanded.
-_NESTED: Final = frozenset(("ctx", "cctx", "edges", "rt", "tdh"))
+_NESTED: Final = frozenset(("ctx", "cctx", "edges", "rt", "tdh", "cr", "er"))
+# Items of these stay short in what the codec reads, as in the reference product; whoever gave long names gets them back.
+_REFS: Final[Mapping[str, Mapping[str, str]]] = {
+    name: {short: long for long, short in table.items()}
+    for name, table in (("content_refs", CONTENT_REF_SHORT), ("embedding_refs", EMBEDDING_REF_SHORT))
+}
 _unpack: Final = msgpack.unpackb
 _BROKEN: Final = (
     ValueError,
@@ -132,4 +137,17 @@ def unfold(body: bytes) -> tuple[str, dict[str, Any]]:
         pass  # the codec says what is wrong with it
     grain = decode(body, strict=False)
     namespace = DEFAULT_NAMESPACE if grain.namespace is None else grain.namespace
-    return namespace, {**grain.extras, **grain.fields}
+    return namespace, with_long_refs({**grain.extras, **grain.fields})
+
+
+def with_long_refs(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields, with the keys of content and embedding references as they are given, not as they are written."""
+    for name, table in _REFS.items():
+        items = fields.get(name)
+        if isinstance(items, list):
+            fields[name] = [_renamed(item, table) if isinstance(item, dict) else item for item in items]
+    return fields
+
+
+def _renamed(item: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:
+    return {long if (long := table.get(key, key)) not in item else key: value for key, value in item.items()}

@@ -13,7 +13,7 @@ from deja_tui.store.codec import decode, encode, make_grain
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, keys_of, link_key
 from deja_tui.store.memory import Store
-from deja_tui.store.rows import unfold
+from deja_tui.store.rows import unfold, with_long_refs
 from tests.store.helpers import add, call, fact, note
 from tests.support import NOW, shared
 
@@ -29,7 +29,8 @@ VALUES = st.recursive(
 
 def by_the_codec(blob: bytes) -> tuple[str, dict[str, object]]:
     grain = decode(blob, strict=False)
-    return "shared" if grain.namespace is None else grain.namespace, {**grain.extras, **grain.fields}
+    fields = with_long_refs({**grain.extras, **grain.fields})
+    return "shared" if grain.namespace is None else grain.namespace, fields
 
 
 def test_every_vector_unfolds_to_what_the_codec_reads() -> None:
@@ -53,6 +54,20 @@ def test_any_grain_unfolds_to_what_the_codec_reads(
     """Extras under long names, short names, both at once."""
     blob = encode(make_grain(kind, fields, namespace=namespace, created_at=NOW, extras=extras))
     assert unfold(blob) == by_the_codec(blob)
+
+
+def test_references_are_read_back_as_they_were_given(store: Store) -> None:
+    """GRAIN-1: the codec leaves their keys short; a key that would meet itself stays as it is."""
+    content = [{"uri": "u", "modality": "m", "mime_type": "t", "metadata": {"md": 1}, "own": [1]}]
+    vectors = [{"vector_id": "v", "model": "m", "dimensions": 3, "chunk_text": "c"}]
+    (address,) = add(store, fact(content_refs=content, embedding_refs=vectors))
+    grain = store.get(address)
+    assert grain is not None
+    assert (grain.get("content_refs"), grain.get("embedding_refs")) == (content, vectors)
+    assert with_long_refs({"content_refs": [{"u": 1, "uri": 2}, "odd"], "embedding_refs": 5}) == {
+        "content_refs": [{"u": 1, "uri": 2}, "odd"],
+        "embedding_refs": 5,
+    }
 
 
 def test_a_stored_grain_is_the_dataclass_it_claims_to_be(store: Store) -> None:
