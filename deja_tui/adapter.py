@@ -178,6 +178,9 @@ class StoreSubstrate:
     def outcome_grains(self, since_ms: int = 0) -> list[StoredGrain]:
         return self._activity.outcome_grains(since_ms)
 
+    def forks(self, namespaces: Sequence[str] | None) -> list[Sequence[StoredGrain]]:
+        return [fork.tips for fork in self._store.forks(namespaces)]
+
     def audits_of(self, recommendation: str) -> list[StoredGrain]:
         return self._store.audits_of(recommendation)
 
