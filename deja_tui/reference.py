@@ -104,7 +104,7 @@ def _doored_value(value: Any) -> Any:
 
 
 class ReferenceSubstrate(BareSubstrate):
-    """The bare substrate with its optional capabilities: acts, settings, saved queries, forgetting, merging, telemetry.
+    """The bare substrate with its optional capabilities: acts, settings, saved queries, forgetting, merging, forks, telemetry.
 
     It has no language: a query it saves is known to read by its first word alone. ``telemetry`` is None until somebody
     puts a `ReferenceTelemetry` there.
@@ -114,14 +114,15 @@ class ReferenceSubstrate(BareSubstrate):
         super().__init__()
         self.settings: dict[str, Any] = {}
         self.telemetry: ReferenceTelemetry | None = None
+        self.succeeded: tuple[tuple[str, str], ...] = ()  # (what was superseded, by what), as it happened
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
-        before = copy(self.grains), copy(self.settings)
+        before = copy(self.grains), copy(self.settings), self.succeeded
         try:
             yield
         except BaseException:
-            self.grains, self.settings = before
+            self.grains, self.settings, self.succeeded = before
             raise
 
     def setting(self, key: str) -> Any:
@@ -157,6 +158,44 @@ class ReferenceSubstrate(BareSubstrate):
         self._there(address)
         # the position stays taken, so that later arrivals keep rising
         self.grains[address] = replace(self.grains[address], type="tombstone", fields={}, live=False)
+
+    def mark(self, address: str, kind: MarkKind, by: str | None = None) -> None:
+        super().mark(address, kind, by)
+        if kind == "supersede" and by is not None:
+            self.succeeded += ((address, by),)
+
+    def forks(self, namespaces: Sequence[str] | None) -> list[list[MemoryGrain]]:
+        """Live grains that descend from one superseded grain, each fork newest first, ordered by its newest address."""
+        after: dict[str, set[str]] = {}
+        for old, new in self.succeeded:
+            after.setdefault(old, set()).add(new)
+        groups: list[set[str]] = []
+        for old in after:
+            tips = {one for one in _below(after, old) if one in self.grains and self.grains[one].live}
+            if len(tips) > 1 and not self.grains[old].live:
+                meeting = [group for group in groups if group & tips]
+                groups = [group for group in groups if not group & tips] + [tips.union(*meeting)]
+        found = [sorted((self.grains[one] for one in group), key=_age, reverse=True) for group in groups]
+        wanted = [tips for tips in found if _is_wanted(tips[0].namespace, namespaces)]
+        return sorted(wanted, key=lambda tips: tips[0].address)
+
+
+def _age(grain: MemoryGrain) -> tuple[int, int, str]:
+    return grain.created_at, grain.seq, grain.address
+
+
+def _is_wanted(namespace: str, namespaces: Sequence[str] | None) -> bool:
+    return not is_reserved(namespace) if namespaces is None else namespace in namespaces
+
+
+def _below(after: Mapping[str, set[str]], start: str) -> set[str]:
+    seen, todo = {start}, [start]
+    while todo:
+        for one in after.get(todo.pop(), ()):
+            if one not in seen:
+                seen.add(one)
+                todo.append(one)
+    return seen - {start}
 
 
 # --- telemetry ---------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from typing import Final
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
-from deja_tui.engine.fact_views import by_age
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import identity
 from deja_tui.engine.ledger import cooling_until
@@ -89,7 +88,7 @@ def _next(ctx: Context, overdue: Sequence[Overdue]) -> Overdue | None:
     """The namespace whose oldest are proposed: the one that is open already, else the one that holds the oldest."""
     still = [found for found in overdue if ctx.open_for(_target(found), ACTION)]
     ready = still or [found for found in overdue if not _cooling(ctx, found)]
-    return min(ready, key=lambda found: (by_age(found.oldest[0]), found.namespace), default=None)
+    return min(ready, key=lambda found: (found.oldest[0].created_at, found.namespace), default=None)
 
 
 def _cooling(ctx: Context, found: Overdue) -> bool:

@@ -88,7 +88,7 @@ def test_a_finding_in_full() -> None:
         'RECALL facts WHERE namespace = "team" AND subject IN ("ACME", "Acme") AND relation = "likes"'
         f' AND object IN ("{objects}") LIMIT 1000'
     )
-    assert dict(one.params) == {}
+    assert dict(one.params) == {"jaccard": 0.9}
     assert (one.destructive, one.rollbackable) == (False, True)
 
 
