@@ -702,14 +702,15 @@ class Memory(Constructors):
         self.who.need("read")
         return self.store.stats()
 
-    def verify(self, *, quick: bool = False, rebuild: bool = False) -> tuple[Fault, ...]:
+    def verify(self, *, deep: bool = False, rebuild: bool = False) -> tuple[Fault, ...]:
         """Every fault found in the file and in the audit chains; empty when there is none.
 
         Args:
-            quick: leave out the comparison of indexes with what the grains' bytes call for.
+            deep: also compare every index entry with its row and everything derived with what the decoded bytes call
+                for; it costs as much as filling the file anew. What else is checked: see `store.integrity`.
             rebuild: first make everything anew that follows from the grains, the op-log and the marks, in one act:
                 liveness, keys, dictionaries, links, sources, counters, text index, queue and status (D1). Primary data
-                is not touched, so what is wrong there is still in the answer. Needs admin.
+                is not touched, so what is wrong there is still in the answer. Then check as with ``deep``. Needs admin.
 
         Raises LOP-E022; STO-E004 and STO-E005 with ``rebuild``.
         """
@@ -722,7 +723,7 @@ class Memory(Constructors):
                 act.rebuild()
                 self._rebuild_ledger(act)
         with self.store.snapshot():
-            found = (*self.store.verify(deep=not quick), *self._governance_faults())
+            found = (*self.store.verify(deep=deep or rebuild), *self._governance_faults())
         if self.store.erasure_pending:
             told = "erased text still stands in old pages of the file, because a reader holds them"
             return (*found, Fault("STO-E004", "", told))
@@ -731,7 +732,12 @@ class Memory(Constructors):
     def _governance_faults(self) -> Iterator[Fault]:
         """Recommendations whose row is not what the grains say, then chains that do not hold together."""
         due = {row.address: row for row in ledger.replay(self.substrate)}
-        kept = {row.address for row in self.store.ledger_list(include_replaced=True)}
+        try:
+            kept = {row.address for row in self.store.ledger_list(include_replaced=True)}
+            rows = views.ledger(self.substrate)
+        except DejaError as fault:
+            yield Fault(fault.code, "", f"the queue cannot be read: {fault.message}")
+            kept, rows = set(due), list(due.values())
         for address in sorted(kept.symmetric_difference(due)):
             told = (
                 "the queue does not know it"
@@ -739,7 +745,7 @@ class Memory(Constructors):
                 else "the queue holds what is no recommendation"
             )
             yield Fault("LOP-E026", address, told)
-        for row in views.ledger(self.substrate):
+        for row in rows:
             try:
                 chain = audit.chain(self.substrate, row)
             except DejaError as fault:

@@ -117,17 +117,20 @@ def history(address: str, db: Path | None, namespace: str, actor: str, as_json: 
 
 
 @click.command()
+@click.option(
+    "--deep", is_flag=True, help="Also decode every grain and compare every index entry; much slower."
+)
 @click.option("--rebuild", is_flag=True, help="First make every index anew from grains, op-log and marks.")
 @with_db
 @with_format
-def verify(rebuild: bool, db: Path | None, namespace: str, actor: str, as_json: bool) -> int:
+def verify(deep: bool, rebuild: bool, db: Path | None, namespace: str, actor: str, as_json: bool) -> int:
     """Check every address, chain and index; list every fault. Exit 1 when there is one.
 
     Example: deja verify --db agent.deja
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild) as memory:
-        before = memory.verify() if rebuild else ()
-        faults = memory.verify(rebuild=rebuild)
+        before = memory.verify(deep=True) if rebuild else ()
+        faults = memory.verify(deep=deep, rebuild=rebuild)
     if as_json:
         told = {"ok": not faults, "faults": [_fault(f) for f in faults]}
         output.as_json({**told, "found_before": [_fault(f) for f in before]} if rebuild else told)

@@ -37,6 +37,7 @@ class AmbiguousError(StoreError):
 
 
 _BUSY: Final = "Another process is writing; try again in a moment."
+_DAMAGED: Final = "Copy the file aside, then run `deja verify` on it to see what still reads."
 _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
     (apsw.BusyError, "STO-E004", "the file is locked by another writer", _BUSY),
     (apsw.LockedError, "STO-E004", "the file is locked by another writer", _BUSY),
@@ -47,7 +48,7 @@ _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
         apsw.CorruptError,
         "STO-E009",
         "the file is damaged",
-        "Copy the file aside, then run `deja verify` on it to see what still reads.",
+        _DAMAGED,
     ),
     (
         apsw.CantOpenError,
@@ -67,7 +68,12 @@ _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
 
 
 def storage_error(error: Exception) -> StoreError:
-    """The coded form of an APSW exception. SQLite's own words are kept: they name tables, never grain text."""
+    """The coded form of an APSW exception. SQLite's own words are kept: they name tables, never grain text.
+
+    Text that is no UTF-8 was never written by deja: APSW gives it as a `UnicodeDecodeError`.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return StoreError("STO-E009", "the file holds text that is no text", _DAMAGED)
     for kind, code, message, next_step in _RULES:
         if isinstance(error, kind):
             return StoreError(code, message, next_step)
@@ -85,7 +91,7 @@ def coded(method: Callable[P, R]) -> Callable[P, R]:
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise storage_error(error) from error
 
     return guarded
@@ -95,7 +101,7 @@ def coded_iterator(rows: Iterator[T]) -> Iterator[T]:
     """``rows`` with every APSW exception turned into a `StoreError`."""
     try:
         yield from rows
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise storage_error(error) from error
 
 

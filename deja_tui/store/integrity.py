@@ -4,6 +4,13 @@
 * INV-INTEGRITY-1  `verify` never raises over what it finds: each fault is one row of the answer.
 * INV-INTEGRITY-2  Derived data is compared with the primary data it follows from (D1); nothing is repaired here:
   `derived.rebuild` does that.
+* INV-INTEGRITY-3  A flipped byte anywhere in a grain, an edited column beside one, a grain, a mark or a row of the log that is
+  gone, and an index that lacks or invents a row are found also without ``deep``. A sum says that a column was edited (`seal`);
+  then the grains are decoded, to say which.
+* INV-INTEGRITY-4  No fault holds text of a grain.
+
+``deep`` adds what costs more than reading the file once: every entry of every index against its row, every column against the
+decoded bytes, every word of the text index, terms that nothing uses.
 """
 
 from __future__ import annotations
@@ -11,11 +18,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import apsw
 
-from deja_tui.store import derived, oplog, read
+from deja_tui.store import derived, oplog, read, schema, seal
 from deja_tui.store.codec import TYPES, Grain
 from deja_tui.store.faults import storage_error
 from deja_tui.store.keys import Keys, namespace_of
@@ -39,22 +47,50 @@ def intact(db: apsw.Connection, address: str) -> bool:
 
 
 def verify(db: apsw.Connection, deep: bool = False) -> tuple[Fault, ...]:
-    """Every fault: page structure, bytes, liveness, op-log, counters, text index; in that order.
+    """Every fault: tables, pages, bytes, columns, liveness, op-log, counters, text index; in that order.
 
     Faults of one grain name its address. A damaged page can stop a later check; that is a fault of its own.
 
     Args:
-        deep: also compare everything derived with what follows from the bytes, which decodes every grain.
+        deep: see the module.
     """
     faults: list[Fault] = []
-    structure = _every_index if deep else _structure
-    for check in (structure, _bytes, _liveness, _counters, _text, *(_DEEP if deep else ())):
+    for check in _DEEP if deep else _CHECKS:
         try:
             faults.extend(check(db))
-        except apsw.Error as error:
-            told = storage_error(error)
-            faults.append(Fault(told.code, "", f"{check.__name__.strip('_')}: {told.message}"))
+        except (apsw.Error, UnicodeDecodeError) as error:
+            refusal = storage_error(error)
+            faults.append(Fault(refusal.code, "", f"{check.__name__.strip('_')}: {refusal.message}"))
+        except (TypeError, AttributeError, KeyError, ValueError, OverflowError):
+            told = "a value in the file is of another kind than its column"
+            faults.append(Fault("STO-E009", "", f"{check.__name__.strip('_')}: {told}"))
     return tuple(faults)
+
+
+def _schema(db: apsw.Connection) -> Iterator[Fault]:
+    """Every table and index is there as it was made, and nothing that acts by itself beside them."""
+    found = dict(rows(db, _OBJECTS))
+    later = {"ledger", "l_queue", "l_identity"} if "ledger" not in found else ()
+    for name, sql in _made().items():
+        if name not in later and found.get(name) != sql:
+            yield Fault("STO-E009", "", f"{name} is {'not as it was made' if name in found else 'missing'}")
+    strange = "SELECT type FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type"
+    for (kind,) in rows(db, strange):
+        yield Fault("STO-E009", "", f"the file holds a {kind}, which deja never makes")
+
+
+_OBJECTS: Final = "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+
+
+@cache
+def _made() -> dict[str, str]:
+    """Every table and index as this version makes it: its statement by its name."""
+    db = apsw.Connection(":memory:")
+    schema.create(db)
+    schema.run(db, schema.LEDGER)
+    made = dict(rows(db, _OBJECTS))
+    db.close()
+    return made
 
 
 def _every_index(db: apsw.Connection) -> Iterator[Fault]:
@@ -73,8 +109,25 @@ def _structure(db: apsw.Connection, check: str = "quick_check") -> Iterator[Faul
 def _bytes(db: apsw.Connection) -> Iterator[Fault]:
     sha256 = hashlib.sha256
     for digest, body in rows(db, "SELECT hash, body FROM grain"):
-        if sha256(body).digest() != digest:
-            yield Fault("FMT-E003", digest.hex(), "the bytes do not have the address they are filed under")
+        if type(body) is not bytes or sha256(body).digest() != digest:
+            address = digest.hex() if type(digest) is bytes else ""
+            yield Fault("FMT-E003", address, "the bytes do not have the address they are filed under")
+
+
+def _sums(db: apsw.Connection) -> Iterator[Fault]:
+    """Indexes that lack or invent rows, and columns that were edited: one walk of the table, one of each index."""
+    where = {name: sql.partition(" WHERE ")[2] for name, sql in _made().items() if name.startswith("g_")}
+    each = ", ".join(f"sum(CASE WHEN {condition or 1} THEN id END)" for condition in where.values())
+    total, *due = next(rows(db, f"SELECT sum({seal.SQL}), {each} FROM grain NOT INDEXED"))
+    for (name, condition), ids in zip(where.items(), due, strict=True):
+        if scalar(db, f"SELECT sum(id) FROM grain INDEXED BY {name} WHERE {condition or 1}") != ids:
+            yield Fault("STO-E009", "", f"the index {name} does not hold the rows of its table")
+    counted = scalar(db, "SELECT value FROM counter WHERE name = ?", (seal.COUNTER,))
+    if counted is not None and counted != (total or 0):
+        named = list(_columns(db))
+        yield from named or [
+            Fault("STO-E009", "", "the sum of the columns is not the one that was kept of them")
+        ]
 
 
 def _columns(db: apsw.Connection) -> Iterator[Fault]:
@@ -112,16 +165,56 @@ def _derived(grain: Grain, keys: Keys) -> list[object]:
     ]
 
 
+_UNLIKE: Final = f"""
+SELECT g.hash FROM (SELECT DISTINCT gid FROM mark) m CROSS JOIN grain g ON g.id = m.gid WHERE g.dead <> {derived.DEAD}
+UNION ALL
+SELECT hash FROM grain INDEXED BY g_dead WHERE dead = 1 AND id NOT IN (SELECT gid FROM mark)
+UNION ALL
+SELECT hash FROM grain WHERE dead NOT IN (0, 1)
+"""
+
+
 def _liveness(db: apsw.Connection) -> Iterator[Fault]:
-    """``dead`` is what the last mark says, and every grain and mark has its row in the op-log (INV-STORE-5)."""
-    sql = f"SELECT g.hash FROM grain g WHERE g.dead <> {derived.DEAD}"
-    for (digest,) in rows(db, sql):
+    """``dead`` is what the last mark says (INV-STORE-5)."""
+    for (digest,) in rows(db, _UNLIKE):
         yield Fault("STO-E009", digest.hex(), "it is not as live as its last mark says")
+
+
+def _log(db: apsw.Connection) -> Iterator[Fault]:
+    """The op-log has no gap, every grain and mark stands in it, and what it says arrived is here or was forgotten."""
+    count, first, last = next(rows(db, "SELECT count(*), min(seq), max(seq) FROM op"))
+    if count and (first, last) != (1, count):
+        yield Fault("STO-E009", "", f"the op-log has gaps: {last - count} of its {last} rows are not there")
+    for (seq,) in rows(db, "SELECT seq FROM mark WHERE seq NOT IN (SELECT seq FROM op)"):
+        yield Fault("STO-E009", "", f"mark {seq} is not in the op-log")
+    sql = f"SELECT hash FROM tombstone WHERE gid NOT IN (SELECT gid FROM op WHERE kind = {oplog.FORGET})"
+    for (digest,) in rows(db, sql):
+        yield Fault("STO-E009", digest.hex(), "the op-log does not know of its erasure")
+    if derived.arrived_as_logged(db):
+        return
     sql = f"SELECT hash FROM grain WHERE id NOT IN (SELECT gid FROM op WHERE kind = {oplog.ADD})"
     for (digest,) in rows(db, sql):
         yield Fault("STO-E009", digest.hex(), "the op-log does not know of it")
-    for (seq,) in rows(db, "SELECT seq FROM mark WHERE seq NOT IN (SELECT seq FROM op)"):
-        yield Fault("STO-E009", "", f"mark {seq} is not in the op-log")
+    for told in derived.missing(db):
+        yield Fault("STO-E009", "", told)
+    for digest, told in derived.arrival_faults(db):
+        yield Fault("STO-E009", digest.hex(), told)
+
+
+def _orphans(db: apsw.Connection) -> Iterator[Fault]:
+    """Rows about grains that are neither here nor forgotten, and grains that are both."""
+    for table, column in (("link", "child"), ("source", "gid")):
+        orphans = scalar(db, f"SELECT count(*) FROM {table} WHERE {column} NOT IN (SELECT id FROM grain)")
+        if orphans:
+            yield Fault(
+                "STO-E009", "", f"the {table} table holds {orphans} rows about grains that are not here"
+            )
+    gone = "NOT IN (SELECT id FROM grain UNION ALL SELECT gid FROM tombstone)"
+    for (seq,) in rows(db, f"SELECT seq FROM mark WHERE gid {gone} OR (by IS NOT NULL AND by {gone})"):
+        yield Fault("STO-E009", "", f"mark {seq} is about a grain that is not here")
+    both = "SELECT g.hash FROM tombstone t JOIN grain g ON g.hash = t.hash OR g.id = t.gid"
+    for (digest,) in rows(db, both):
+        yield Fault("STO-E009", digest.hex(), "it was forgotten, and stands here all the same")
 
 
 def _counters(db: apsw.Connection) -> Iterator[Fault]:
@@ -143,10 +236,11 @@ def _text(db: apsw.Connection) -> Iterator[Fault]:
     """Every indexed grain with words is in the text index, and nothing else is. Only those not in it are decoded."""
     indexed = scalar(db, "SELECT value FROM counter WHERE name = 'indexed'") or 0
     absent = (
-        "SELECT g.hash, g.type, g.body FROM grain g JOIN space n ON n.id = g.ns WHERE g.id <= ?"
-        " AND n.reserved = 0 AND NOT EXISTS (SELECT 1 FROM text_docsize d WHERE d.id = g.id)"
+        "SELECT id FROM grain INDEXED BY g_type WHERE id <= ? AND id NOT IN (SELECT id FROM text_docsize)"
+        " AND ns IN (SELECT id FROM space WHERE reserved = 0)"
     )
-    for digest, kind, body in rows(db, absent, (indexed,)):
+    lacking = f"SELECT hash, type, body FROM grain WHERE id IN ({absent})"
+    for digest, kind, body in rows(db, lacking, (indexed,)):
         if words_of(kind, body):
             yield Fault("STO-E009", digest.hex(), "the text index does not know of it")
     surplus = (
@@ -157,9 +251,9 @@ def _text(db: apsw.Connection) -> Iterator[Fault]:
         yield Fault("STO-E009", "", f"the text index holds position {gid}, which it should not")
 
 
-def _arrivals(db: apsw.Connection) -> Iterator[Fault]:
-    for digest, told in derived.arrival_faults(db):
-        yield Fault("STO-E009", digest.hex(), told)
+def _terms(db: apsw.Connection) -> Iterator[Fault]:
+    for told in derived.dictionary_faults(db, unused=False):
+        yield Fault("STO-E009", "", told)
 
 
 def _dictionaries(db: apsw.Connection) -> Iterator[Fault]:
@@ -172,4 +266,18 @@ def _words(db: apsw.Connection) -> Iterator[Fault]:
         yield Fault("STO-E009", "", told)
 
 
-_DEEP: Final = (_columns, _arrivals, _dictionaries, _words)
+_CHECKS: Final = (_schema, _structure, _bytes, _sums, _liveness, _log, _orphans, _counters, _terms, _text)
+_DEEP: Final = (
+    _schema,
+    _every_index,
+    _bytes,
+    _columns,
+    _sums,
+    _liveness,
+    _log,
+    _orphans,
+    _counters,
+    _dictionaries,
+    _text,
+    _words,
+)

@@ -80,12 +80,13 @@ def stored(row: tuple[Any, ...]) -> StoredGrain:
     seq, kind, created_at, hlc, dead, origin, digest, successor, body = row
     try:
         namespace, fields = unfold(body)
-    except DejaError as error:
+        name, address = TYPE_NAMES[kind], digest.hex()
+    except (DejaError, *_BROKEN) as error:  # `verify` says which column holds what it should not
         raise damaged(digest) from error
     grain = _new(StoredGrain)
-    _set_address(grain, digest.hex())
+    _set_address(grain, address)
     _set_seq(grain, seq)
-    _set_type(grain, TYPE_NAMES[kind])
+    _set_type(grain, name)
     _set_namespace(grain, namespace)
     _set_created_at(grain, created_at)
     _set_hlc(grain, hlc)
@@ -108,11 +109,12 @@ def readable(found: Iterable[tuple[Any, ...]]) -> list[StoredGrain]:
     return grains
 
 
-def damaged(digest: bytes) -> StoreError:
+def damaged(digest: object) -> StoreError:
     """What is raised instead of a grain whose bytes cannot be read any more."""
+    name = digest.hex()[:12] if isinstance(digest, bytes) else "without an address"
     return StoreError(
         "STO-E009",
-        f"the grain {digest.hex()[:12]} is damaged",
+        f"the grain {name} is damaged",
         "Run `deja verify` to see what else is; forget the grain, or restore the file.",
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import apsw
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import chains, derived, ledger, oplog, projection, search, settings
+from deja_tui.store import chains, derived, ledger, oplog, projection, seal, search, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase, scrub
 from deja_tui.store.faults import StoreError, coded, unknown
@@ -307,27 +307,19 @@ class Act:
             hlc = tx.tick()
         else:
             tx.see(hlc)
-        db.execute(
-            _INSERT,
-            (
-                gid,
-                TYPES[grain.type],
-                grain.created_at,
-                hlc,
-                space,
-                came,
-                terms.term(db, keys.subject),
-                terms.term(db, keys.relation),
-                keys.object_key,
-                terms.term(db, keys.tool),
-                terms.term(db, keys.signature),
-                terms.term(db, keys.thread),
-                keys.valid_to,
-                prev,
-                digest,
-                blob,
-            ),
+        kind, at = TYPES[grain.type], grain.created_at
+        filed = (
+            terms.term(db, keys.subject),
+            terms.term(db, keys.relation),
+            keys.object_key,
+            terms.term(db, keys.tool),
+            terms.term(db, keys.signature),
+            terms.term(db, keys.thread),
+            keys.valid_to,
         )
+        db.execute(_INSERT, (gid, kind, at, hlc, space, came, *filed, prev, digest, blob))
+        if gid == 1 or seal.COUNTER in tx.counters:  # a file without it gets it with its next rebuild
+            tx.take(seal.COUNTER, seal.of_row(gid, (kind, at, space, *filed)))
         for parent in keys.parents:
             db.execute("INSERT OR IGNORE INTO link(p, child) VALUES(?, ?)", (parent, gid))
         if source is not None:
@@ -428,6 +420,8 @@ class Act:
 
     def _erase(self, target: Target, hlc: int, origin: int) -> None:
         self._tx.weighty = True
+        if seal.COUNTER in self._tx.counters:
+            self._tx.take(seal.COUNTER, -seal.of_filed(self._tx.db, target.gid))
         words = erase(self._tx.db, target.gid, hlc, self._tx.counters.get("indexed", 0))
         self._tx.log(oplog.FORGET, target.gid, hlc, origin)
         if self._tx.take(f"held:{target.space}", -1) == 0:
