@@ -153,7 +153,7 @@ def _changes(
     if operations is not None:
         if isinstance(operations, str | Mapping) or not operations:
             raise LoopError("LOP-E011", "the operations of a draft are a list of at least one")
-        return tuple(from_plain(one) if isinstance(one, Mapping) else one for one in operations)
+        return tuple(one if isinstance(one, Operation) else from_plain(one) for one in operations)
     if edit is None:
         return ()
     if not isinstance(edit, Mapping) or not all(isinstance(value, str) for value in edit.values()):
