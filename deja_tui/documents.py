@@ -10,6 +10,8 @@ text, the text itself in ``context.content``, its start in ``embedding_text`` so
 * DOC-3  Text is kept in NFC; a lone surrogate or a NUL becomes U+FFFD. Line ends are kept as they are.
 * DOC-4  Renaming supersedes: the document is found under the new path only, its history goes on.
 * DOC-5  Deleting erases every version, is audited, and needs admin and a reason.
+* DOC-6  Two copies of a memory may each write a newest version. Both stay: the greater one (D3) is read, the other is told
+  beside it, both histories are listed, and `Documents.merge` makes one of them. An edit changes the one that is read.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from deja_tui.adapter import build
+from deja_tui.engine import lifecycle
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser
@@ -44,7 +47,8 @@ class Document:
         path: below ``/memories/``.
         text: the whole text, raw: clean it before showing it.
         address: of the fact that holds this version. created_at: epoch ms.
-        live: it is the current version.
+        live: it is a current version.
+        others: addresses of further current versions, which another copy of the memory wrote (DOC-6).
     """
 
     path: str
@@ -52,6 +56,7 @@ class Document:
     address: str
     created_at: int
     live: bool
+    others: tuple[str, ...] = ()
 
 
 class Host(Protocol):
@@ -80,26 +85,24 @@ class Documents:
         start = folder.rstrip("/") + "/"
         if start != ROOT + "/":
             _check(folder.rstrip("/"))
-        found: dict[str, Document] = {}
+        found: dict[str, list[StoredGrain]] = {}
         for grain in self._memory.store.scan("fact", namespaces=[self._memory.namespace], live_only=True):
             if grain.get("relation") == RELATION and str(grain.get("subject")).startswith(start):
-                one = _document(grain)
-                known = found.get(one.path)
-                if known is None or (known.created_at, known.address) < (one.created_at, one.address):
-                    found[one.path] = one
-        return tuple(found[path] for path in sorted(found))
+                found.setdefault(str(grain.get("subject")), []).append(grain)
+        return tuple(_current(sorted(found[path], key=_order, reverse=True)) for path in sorted(found))
 
     def view(self, path: str, *, version: str | None = None) -> Document:
         """The current version, or that of ``version``: the address, or a unique start of it, from `history`."""
         self._memory.who.need("read")
         if version is None:
-            return _document(self._head(path))
+            return _current(self._heads(path))
         return self._version(path, version)
 
     def history(self, path: str) -> tuple[Document, ...]:
-        """Every version, newest first, also those under an earlier path (DOC-4)."""
+        """Every version, newest first, also those under an earlier path (DOC-4) and those of another copy (DOC-6)."""
         self._memory.who.need("read")
-        return tuple(_document(grain) for grain in self._versions(path))
+        heads = [head.address for head in self._heads(path)]
+        return tuple(_document(grain, heads) for grain in self._versions(path))
 
     def create(self, path: str, text: str, *, overwrite: bool = False) -> Document:
         """Write a new document. One that is there is refused with MEM-E002, or superseded with ``overwrite``."""
@@ -147,6 +150,25 @@ class Documents:
 
         return self._change(path, change, base)
 
+    def merge(self, path: str, text: str | None = None, *, reason: str) -> Document:
+        """Make one version of several current ones (DOC-6): a new one that takes the place of all of them.
+
+        ``text``: of the new version; None: that of the version `view` gives. ``reason`` is kept in it. Raises VAL-E001
+        when there is only one.
+        """
+        self._memory.who.need("write")
+        told = lifecycle.check_reason(reason)
+        with self._memory.store.act() as act:
+            heads = self._heads(path)
+            if len(heads) < 2:
+                raise ValidationError("VAL-E001", "the document has one current version only")
+            tips = [head.address for head in heads]
+            body = _document(heads[0]).text if text is None else text
+            new = self._version_of(
+                path, body, heads[0], context={"merge_parents": tips}, merge_reason=told, derived_from=tips[0]
+            )
+            return self._stored(act.merge(tips, build(new)).address)
+
     def restore(self, path: str, version: str) -> Document:
         """Make an earlier version the current one again, as a new version with its text."""
         self._memory.who.need("write")
@@ -159,7 +181,13 @@ class Documents:
         self._memory.who.need("write")
         _check(new_path)
         with self._memory.store.act():
-            head = self._head(path)
+            head, *others = self._heads(path)
+            if others:
+                raise DejaError(
+                    "MEM-E002",
+                    "the document has several current versions",
+                    "merge them first: deja doc merge",
+                )
             if self._find(new_path) is not None:
                 raise DejaError("MEM-E002", "there is a document of that name", "name another path")
             return self._write(new_path, _document(head).text, head)
@@ -188,6 +216,19 @@ class Documents:
 
     def _write(self, path: str, text: str, head: StoredGrain | None) -> Document:
         """One version; inside an act."""
+        with self._memory.store.act() as act:
+            grain = build(self._version_of(path, text, head))
+            added = act.add(grain) if head is None else act.supersede(head.address, grain)
+        return self._stored(added.address)
+
+    def _version_of(
+        self,
+        path: str,
+        text: str,
+        head: StoredGrain | None,
+        context: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> NewGrain:
         if not isinstance(text, str):
             raise ValidationError("VAL-E001", "the text of a document is text")
         memory, body = self._memory, door(text)
@@ -198,39 +239,51 @@ class Documents:
             "subject": path,
             "relation": RELATION,
             "object": "v:" + hashlib.sha256(body.encode()).hexdigest()[:12],
-            "context": {"content": body},
+            "context": {"content": body, **(context or {})},
             "source_type": "agent",
             "confidence": 1.0,
             **({"embedding_text": _start(body)} if body else {}),
+            **more,
         }
-        with memory.store.act() as act:
-            grain = build(NewGrain("fact", memory.namespace, at, fields))
-            added = act.add(grain) if head is None else act.supersede(head.address, grain)
-        return self._stored(added.address)
+        return NewGrain("fact", memory.namespace, at, fields)
 
     def _stored(self, address: str) -> Document:
         grain = self._memory.store.get(address)
         if grain is None:
             raise AssertionError("a store returns what it has just written")
-        return _document(grain)
+        heads = self._memory.store.heads(self._memory.namespace, str(grain.get("subject")), RELATION)
+        return _document(grain, [head.address for head in heads])
 
     def _find(self, path: str) -> StoredGrain | None:
         return self._memory.store.latest(self._memory.namespace, path, RELATION)
 
     def _head(self, path: str) -> StoredGrain:
+        return self._heads(path)[0]
+
+    def _heads(self, path: str) -> Sequence[StoredGrain]:
+        """The current versions, the one that is read first; there is one, unless copies met (DOC-6)."""
         _check(path)
-        head = self._find(path)
-        if head is None:
+        heads = self._memory.store.heads(self._memory.namespace, path, RELATION)
+        if not heads:
             raise DejaError("MEM-E001", "there is no such document", "deja doc list")
-        return head
+        return heads
 
     def _versions(self, path: str) -> Sequence[StoredGrain]:
-        return self._memory.store.history(self._head(path).address, _EVERY)
+        heads = self._heads(path)
+        if len(heads) == 1:
+            return self._memory.store.history(heads[0].address, _EVERY)
+        every = {
+            grain.address: grain
+            for head in heads
+            for grain in self._memory.store.history(head.address, _EVERY)
+        }
+        return sorted(every.values(), key=_order, reverse=True)
 
     def _version(self, path: str, version: str) -> Document:
+        heads = [head.address for head in self._heads(path)]
         matches = [
             one
-            for one in (_document(grain) for grain in self._versions(path))
+            for one in (_document(grain, heads) for grain in self._versions(path))
             if version and one.address.startswith(version.lower())
         ]
         if len(matches) != 1:
@@ -262,7 +315,17 @@ def _check(path: str) -> None:
         )
 
 
-def _document(grain: StoredGrain) -> Document:
+def _order(grain: StoredGrain) -> tuple[int, int, str]:
+    return grain.created_at, grain.hlc, grain.address
+
+
+def _current(heads: Sequence[StoredGrain]) -> Document:
+    """The first of the current versions, told of the others."""
+    return _document(heads[0], [head.address for head in heads])
+
+
+def _document(grain: StoredGrain, heads: Sequence[str] = ()) -> Document:
+    """One version; ``heads`` are the current ones, of which a current version is told the others."""
     context = grain.get("context")
     content = context.get("content") if isinstance(context, Mapping) else None
     return Document(
@@ -271,6 +334,7 @@ def _document(grain: StoredGrain) -> Document:
         grain.address,
         grain.created_at,
         grain.live,
+        tuple(head for head in heads if head != grain.address) if grain.live else (),
     )
 
 

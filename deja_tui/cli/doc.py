@@ -24,6 +24,7 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "insert": (_MODULE, "insert", "Insert lines after a line."),
     "rename": (_MODULE, "rename", "Move a document to another path."),
     "history": (_MODULE, "history", "List the versions of a document."),
+    "merge": (_MODULE, "merge", "Make one version of several current ones."),
     "restore": (_MODULE, "restore", "Make an earlier version the current one."),
     "delete": (_MODULE, "delete", "Erase a document with all its versions."),
 }
@@ -80,6 +81,7 @@ def view(
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
         one = memory.docs.view(path, version=version)
+    _tell_of_others(one)
     if out is not None:
         out.write_bytes(one.text.encode())
     elif as_json:
@@ -191,6 +193,40 @@ def history(path: str, db: Path | None, namespace: str, actor: str, as_json: boo
 
 @click.command()
 @click.argument("path")
+@click.option(
+    "--keep", metavar="ADDRESS", help="The version whose text to take; the one that is read otherwise."
+)
+@click.option(
+    "--text", "file", type=click.Path(path_type=Path, allow_dash=True), help="A file with the merged text."
+)
+@with_because
+@with_db
+@with_format
+def merge(
+    path: str,
+    keep: str | None,
+    file: Path | None,
+    because: str,
+    db: Path | None,
+    namespace: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Make one version of those that copies of the memory wrote side by side; see deja doc history.
+
+    Example: deja doc merge /memories/style.md --keep 3c262f04 --because 'the newer wording'
+    """
+    if keep is not None and file is not None:
+        raise click.UsageError("--keep and --text exclude each other")
+    text = None if file is None else _read(file)
+    with open_memory(db, namespace=namespace, actor=actor) as memory:
+        if keep is not None:
+            text = memory.docs.view(path, version=keep).text
+        _written(memory.docs.merge(path, text, reason=because), as_json)
+
+
+@click.command()
+@click.argument("path")
 @click.argument("version")
 @with_db
 @with_format
@@ -247,14 +283,21 @@ def _read(file: Path) -> str:
 
 
 def _written(one: Any, as_json: bool) -> None:
+    _tell_of_others(one)
     if as_json:
         output.as_json(_shape(one, text=False))
     else:
         output.lines([_line(one)])
 
 
+def _tell_of_others(one: Any) -> None:
+    if one.others:
+        told = ", ".join(address[:12] for address in one.others)
+        sys.stderr.write(f"note: another copy wrote a current version, too: {told}; see deja doc merge\n")
+
+
 def _line(one: Any) -> str:
-    mark = "" if one.live else "  (earlier)"
+    mark = ("" if not one.others else f"  (one of {1 + len(one.others)})") if one.live else "  (earlier)"
     return f"{one.address[:12]}  {utc(one.created_at)}  {clean(one.path)}{mark}"
 
 
@@ -265,5 +308,6 @@ def _shape(one: Any, *, text: bool = True) -> dict[str, Any]:
         "created_at": one.created_at,
         "live": one.live,
         "characters": len(one.text),
+        "others": list(one.others),
     }
     return {**told, "text": one.text} if text else told

@@ -72,3 +72,29 @@ def test_a_missing_file_and_a_bad_path_are_coded(deja: Deja, db: Path, tmp_path:
     (tmp_path / "x").write_text("x")
     assert deja("doc", "create", "/memories/../x", tmp_path / "x", "--db", db).err.startswith("VAL-E001")
     assert deja("doc", "view", PATH, "--db", db).err.startswith("MEM-E001")
+
+
+def test_versions_of_two_copies_are_told_and_merged(deja: Deja, db: Path, tmp_path: Path) -> None:
+    """A note on stderr, marks in the lists, `others` in the JSON; the text itself stays what was asked for."""
+    source, other, bundle = tmp_path / "style.md", tmp_path / "b.deja", tmp_path / "b.mgb"
+    for where, text in ((other, "there\n"), (db, "here\n")):
+        source.write_text(text)
+        assert deja("doc", "create", PATH, source, "--db", where).code == 0
+    assert deja("bundle", bundle, "--db", other).code == 0
+    assert deja("import-bundle", bundle, "--db", db).code == 0
+    on = ("--db", db)
+    shown = deja("doc", "view", PATH, *on)
+    assert shown.out in ("here\n", "there\n")
+    assert "another copy wrote a current version" in shown.err
+    assert "deja doc merge" in shown.err
+    assert "(one of 2)" in deja("doc", "list", *on).out
+    versions = deja("doc", "history", PATH, *on, "--format", "json").json["versions"]
+    assert [version["live"] for version in versions] == [True, True]
+    assert versions[0]["others"] == [versions[1]["address"]]
+    assert deja("doc", "merge", PATH, *on, "--because", "x", "--keep", "f" * 64).err.startswith("MEM-E001")
+    assert deja("doc", "merge", PATH, *on, "--because", "x", "--keep", "a", "--text", source).code == 64
+    keep = versions[1]["address"]
+    kept = deja("doc", "view", PATH, "--version", keep, *on).out
+    assert deja("doc", "merge", PATH, "--keep", keep, "--because", "this one", *on).err == ""
+    merged = deja("doc", "view", PATH, *on)
+    assert (merged.out, merged.err) == (kept, "")

@@ -205,6 +205,75 @@ def test_any_text_comes_back_as_the_door_leaves_it(
         assert memory.docs.insert(A, 0, "").text in (door(text), "\n" + door(text))
 
 
+def test_versions_of_two_copies_are_told_listed_and_merged(tmp_path: Path, memory: Memory) -> None:
+    """DOC-6: nothing is hidden behind the newest; deleting takes both; a merge is one version again, here and there."""
+    first = memory.docs.create("/memories/a.md", "first")
+    with Memory.open(tmp_path / "copy.deja", clock=memory.clock) as copy:
+
+        def meet() -> None:
+            for one, two in ((memory, copy), (copy, memory)):
+                one.bundle(tmp_path / "b.mgb")
+                two.import_bundle(tmp_path / "b.mgb")
+
+        meet()
+        here = memory.docs.replace("/memories/a.md", "first", "here")
+        there = copy.docs.replace("/memories/a.md", "first", "there")
+        copy.docs.create("/memories/b.md", "only there")
+        memory.docs.create("/memories/b.md", "only here")
+        meet()
+        for one in (memory, copy):
+            shown = one.docs.view("/memories/a.md")
+            assert {shown.address, *shown.others} == {here.address, there.address}
+            assert [len(doc.others) for doc in one.docs.list()] == [1, 1]
+            versions = one.docs.history("/memories/a.md")
+            assert {doc.text for doc in versions} == {"here", "there", "first"}
+            assert versions[-1] == one.docs.view("/memories/a.md", version=first.address)
+            assert [doc.live for doc in versions] == [True, True, False]
+            (hidden,) = shown.others
+            assert one.docs.view("/memories/a.md", version=hidden).others == (shown.address,)
+            with refused("MEM-E002"):
+                one.docs.rename("/memories/a.md", "/memories/c.md")
+        edited = memory.docs.insert("/memories/a.md", 0, "edited")
+        assert len(edited.others) == 1
+        with refused("LOP-E011"):
+            memory.docs.merge("/memories/a.md", "both", reason=" ")
+        merged = memory.docs.merge("/memories/a.md", "both", reason="read both")
+        assert (merged.text, merged.others) == ("both", ())
+        kept = copy.docs.merge("/memories/b.md", reason="the newer one")
+        assert kept.text == copy.docs.view("/memories/b.md").text
+        with refused("VAL-E001"):
+            memory.docs.merge("/memories/a.md", reason="again")
+        meet()
+        for one in (memory, copy):
+            assert [(doc.path, doc.address, doc.others) for doc in one.docs.list()] == [
+                ("/memories/a.md", merged.address, ()),
+                ("/memories/b.md", kept.address, ()),
+            ]
+            assert {doc.text for doc in one.docs.history("/memories/a.md")} >= {
+                "both",
+                "here",
+                "there",
+                "first",
+            }
+            assert one.forks() == []
+            assert one.verify() == ()
+        renamed = memory.docs.rename("/memories/a.md", "/memories/c.md")
+        assert memory.docs.history("/memories/c.md")[0] == renamed
+
+
+def test_deleting_takes_the_versions_of_another_copy_too(tmp_path: Path, memory: Memory) -> None:
+    """DOC-5, DOC-6: no version stays behind, whichever copy wrote it."""
+    with Memory.open(tmp_path / "copy.deja", clock=memory.clock) as copy:
+        copy.docs.create("/memories/a.md", "of the copy")
+        copy.bundle(tmp_path / "b.mgb")
+    memory.docs.create("/memories/a.md", "of our own")
+    memory.import_bundle(tmp_path / "b.mgb")
+    done = memory.docs.delete("/memories/a.md", because="not wanted")
+    assert len(done.addresses) == 2
+    assert memory.docs.list() == ()
+    assert list(memory.scan("fact", live=False)) == []
+
+
 def test_a_long_text_is_indexed_by_its_start(memory: Memory) -> None:
     """8,192 bytes, never half a character; the whole text is kept."""
     text = "é" * 5_000 + " quartz"
