@@ -59,6 +59,11 @@ class Recommendation:
         return bool(self.operations) and all(op.undoable for op in self.operations)
 
     @property
+    def advice(self) -> bool:
+        """Whether there is nothing to apply: approving it acknowledges it, for ninety days (D26)."""
+        return not self.operations and not self.alternatives
+
+    @property
     def choices(self) -> tuple[Alternative, ...]:
         """What a reviewer may choose from, the default first; one without a label where there is no choice."""
         return self.alternatives or (Alternative("", self.operations),)
@@ -86,6 +91,8 @@ class QueueRow:
     destructive: bool
     rollbackable: bool
     foreign: bool
+    folded: int = 0  # recommendations of other copies that stand under this one (D5)
+    expires_at: int | None = None  # epoch ms; None: it expires only when it no longer holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +198,13 @@ class Detail:
     targets: Mapping[str, Evidence]  # every grain an operation names, by address
     chain: Chain
     plan: Plan | None  # None once it cannot be applied any more
+    choice: int | None = None  # the alternative of the newest approval; None when there is none
+    twins: tuple[str, ...] = ()  # the same finding in the other origin: of another copy, or ours (D5)
+    texts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # ``scheme:name`` → the body an operation would replace
+    undoes: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """Recommendation that a revert takes back → the steps of its stored inverse; empty when it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +217,34 @@ class SkippedAnalyzer:
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """Why an analyzer did or did not fire."""
+    """Why an analyzer did or did not fire.
 
-    state: str  # active | quiet | below_threshold | missing | disabled | failed
+    ``state``: active, quiet (looked, found nothing), below_threshold, watching (what it needs is counted too short a
+    time), cooling (all it finds was rejected lately), missing (a capability), disabled, failed. ``hint``: what would
+    change it; of disabled the layer (file, policy, default, sync, flag), of failed the fault. ``until``: epoch ms of
+    watching and cooling.
+    """
+
+    state: str
     have: int = 0
     need: int = 0
     unit: str = ""
     hint: str = ""
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """One draft that was not stored. ``reason``: below_floor, duplicate, open, applied, cooling, budget, refused.
+
+    ``until`` is when a cooling finding may return (epoch ms); ``held_by`` the recommendation that stands in its place.
+    """
+
+    analyzer: str
+    target_ref: str
+    reason: str
+    until: int | None = None
+    held_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,4 +266,11 @@ class RunOutcome:
     analyzers_skipped: tuple[SkippedAnalyzer, ...] = ()
     recommendations: tuple[str, ...] = ()  # addresses stored or refreshed by this run
     drafts: tuple[str, ...] = ()  # a dry run: the summaries that would have been proposed
-    quiet: Mapping[str, Activation] = field(default_factory=dict)  # why nothing was found, by analyzer
+    quiet: Mapping[str, Activation] = field(
+        default_factory=dict
+    )  # asked for: why nothing was found, by analyzer
+    drops: tuple[Dropped, ...] = ()  # the first 200 of what ``dropped`` counts
+    expired: int = 0  # advice whose acknowledgement ran out
+    measured: int = 0  # outcomes of applied recommendations that were due
+    activations: Mapping[str, Activation] = field(default_factory=dict)  # of analyzers that fired or fell out
+    duration_ms: int = 0  # measured by the door that ran it; the engine reads no clock

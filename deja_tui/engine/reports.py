@@ -3,25 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from deja_tui.engine import audit, lifecycle, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
-from deja_tui.engine.substrate import LedgerRow, Substrate
+from deja_tui.engine.operations import DefineQuery, Operation, Revert
+from deja_tui.engine.substrate import LedgerRow, SavesQueries, Substrate
 from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.errors import DejaError
 
 
 def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow]:
-    """Rows in queue order; None: every status."""
+    """Rows in queue order; None: every status.
+
+    One that came from another copy is folded under ours with the same finding: it is not listed, and blocks nothing (D5).
+    """
+    listed = views.ledger(substrate, statuses)
+    theirs = Counter(row.identity for row in listed if row.foreign)
+    ours = {
+        identity
+        for identity, rows in views.ledger_by_identity(substrate, list(theirs)).items()
+        if not all(row.foreign for row in rows)
+    }
     rows = []
-    for row in views.ledger(substrate, statuses):
-        found = _readable_row(substrate, row)
+    for row in listed:
+        found = None if row.foreign and row.identity in ours else _readable_row(substrate, row)
         if found is not None:
-            rows.append(found)
+            rows.append(found if row.foreign else replace(found, folded=theirs[row.identity]))
     return rows
 
 
@@ -77,8 +91,13 @@ def show(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
     if grain is None:
         raise LoopError("LOP-E040", "there is no such recommendation")
     body = read_recommendation(grain)
+    same = views.ledger_by_identity(substrate, [row.identity]).get(row.identity, [])
     open_ = row.status in ("pending", "approved") and not row.foreign and row.replaced_by is None
-    targets = {target for operation in body.operations for target in operation.targets()}
+    operations = [operation for choice in body.choices for operation in choice.operations]
+    undoes = {one.recommendation: _inverse(substrate, one) for one in operations if isinstance(one, Revert)}
+    targets = {target for operation in operations for target in operation.targets()}
+    targets.update(str(step["grain"]) for steps in undoes.values() for step in steps if "grain" in step)
+    found = audit.chain(substrate, row)
     return Detail(
         recommendation=body,
         status=row.status,
@@ -89,11 +108,35 @@ def show(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
         summary=render(body.summary.template_id, body.summary.args),
         evidence=tuple(_evidence(substrate, cited) for cited in body.evidence),
         targets={target: _evidence(substrate, target) for target in sorted(targets)},
-        chain=audit.chain(substrate, row),
+        chain=found,
         plan=lifecycle.plan(substrate, address, caller, allow_destructive=allow_destructive)
         if open_
         else None,
+        choice=_approved_choice(found),
+        twins=tuple(one.address for one in same if one.address != row.address and one.foreign != row.foreign),
+        texts=_texts(substrate, operations),
+        undoes=undoes,
     )
+
+
+def _texts(substrate: Substrate, operations: Iterable[Operation]) -> dict[str, str]:
+    """The bodies that are there now of the queries and templates that operations define."""
+    if not isinstance(substrate, SavesQueries):
+        return {}
+    names = {(one.scheme, one.name) for one in operations if isinstance(one, DefineQuery)}
+    held = {f"{scheme}:{name}": substrate.saved_query(name, scheme) for scheme, name in sorted(names)}
+    return {name: body for name, body in held.items() if body is not None}
+
+
+def _inverse(substrate: Substrate, revert: Revert) -> tuple[Mapping[str, Any], ...]:
+    """The stored inverse of what a revert takes back; empty when there is none."""
+    pairs = audit.entries(substrate, revert.recommendation)
+    return (pairs[-1][0].inverse or ()) if pairs else ()
+
+
+def _approved_choice(chain: Chain) -> int | None:
+    """The alternative of the newest approval; None when there is none."""
+    return next((one.choice for one in reversed(chain.entries) if one.to_status == "approved"), None)
 
 
 def _evidence(substrate: Substrate, address: str) -> Evidence:

@@ -61,7 +61,7 @@ def propose(substrate: Substrate, seen: str, caller: Caller = BOT, now: int = NO
 
 
 def test_a_draft_goes_the_way_of_every_finding(substrate: Substrate) -> None:
-    """D21: the engine stamps family, origin and creator; somebody else approves, applies and takes it back."""
+    """D21, DRA-4: the engine stamps family, origin and creator; somebody else approves, applies and takes it back."""
     seen = fact(substrate, "acme", "tier", "gold", NOW - DAY)
     address = propose(substrate, seen, severity="medium")
     (row,) = reports.queue(substrate, ("pending",))
