@@ -305,12 +305,12 @@ class ReferenceTelemetry:
 
 
 def _question_key(recall: Recall) -> str:
-    parts = [recall.namespace, recall.subject or "", _wording(recall)]
+    parts = [door(recall.namespace), door(recall.subject or ""), _wording(recall)]
     return hashlib.sha256(compact_json(parts).encode()).hexdigest()[:32]
 
 
 def _wording(recall: Recall) -> str:
-    return " ".join(fold(recall.question or "").split())
+    return " ".join(fold(door(recall.question or "")).split())
 
 
 def _question(key: str, asked: Sequence[Recall]) -> Question:
@@ -318,7 +318,7 @@ def _question(key: str, asked: Sequence[Recall]) -> Question:
     full = [recall.at for recall in asked if recall.found]
     return Question(
         namespace=asked[-1].namespace,
-        sample=(asked[-1].question or "")[:200],
+        sample=door(asked[-1].question or "")[:200],
         text=_wording(asked[-1])[:200],
         subject=asked[-1].subject,
         runs=len(asked),

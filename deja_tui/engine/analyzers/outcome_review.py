@@ -86,6 +86,12 @@ def _target(original: Recommendation) -> str:
     return f"{base[:_SHOWN]}#{original.address}"
 
 
+def _told(original: Recommendation) -> str:
+    """Its line, with plain quotes for its fences: it stands in a fence of its own here."""
+    line = render(original.summary.template_id, original.summary.args)
+    return line.replace("«", "'").replace("»", "'")[:_SHOWN]
+
+
 def _draft(original: Recommendation, outcome: Outcome, target: str) -> Draft:
     days = outcome.horizon_ms // DAY_MS
     operations: tuple[Operation, ...] = (Revert(original.address),) if original.rollbackable else ()
@@ -94,7 +100,7 @@ def _draft(original: Recommendation, outcome: Outcome, target: str) -> Draft:
         action=ACTION,
         template_id="outcome.worse",
         args={
-            "original": render(original.summary.template_id, original.summary.args)[:_SHOWN],
+            "original": _told(original),
             "metric": "failures",
             "before": outcome.before,
             "after": outcome.after,
