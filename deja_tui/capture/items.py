@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
+ItemType = Literal["event", "tool", "fact", "observation"]
 UNKNOWN_TOOL: Final = "(call not in file)"
 PENDING: Final = "pending"
 CHUNK: Final = 2_000
@@ -45,7 +46,7 @@ class CaptureItem:
             is in ``context["clock"]`` then.
     """
 
-    type: Literal["event", "tool", "fact", "observation"]
+    type: ItemType
     source_key: str
     fields: Mapping[str, Any]
     at_known: bool = True

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from deja_tui.capture import files, jsonl
-from deja_tui.capture.figures import Counts
+from deja_tui.capture.desk import Desk
 from deja_tui.capture.jsonl import Line
 from deja_tui.capture.report import FileReport
 from deja_tui.errors import DejaError
 from deja_tui.text import clean
 
 
-def records(path: Path, report: FileReport, counts: Counts) -> Iterator[Line]:
+def records(path: Path, desk: Desk) -> Iterator[Line]:
     """The lines that hold a value; the others are counted and told (REP-3). Raises IMP-E001, `OSError`."""
     files.checked(path)
     with path.open("rb") as source:
@@ -29,12 +29,12 @@ def records(path: Path, report: FileReport, counts: Counts) -> Iterator[Line]:
             if line.kind == "value":
                 yield line
             elif line.kind == "padding":
-                counts.count("padding_lines")
-                report.note(line.number, "padding: NUL bytes and nothing else")
+                desk.counts.count("padding_lines")
+                desk.report.note(line.number, "padding: NUL bytes and nothing else")
             else:
-                counts.count("bad_lines")
+                desk.counts.count("bad_lines")
                 again = ": torn, read again by the next import" if line.kind == "torn" else ""
-                report.lose(line.number, line.reason + again)
+                desk.report.lose(line.number, line.reason + again)
 
 
 def document(path: Path, report: FileReport, *, kind: str, hint: str) -> Any:

@@ -30,6 +30,13 @@ MODULES: Final[Mapping[str, str]] = {
     "bfcl": "bfcl:BFCL",
     "chatgpt": "chatgpt:CHATGPT",
     "otel": "otel:OTEL",
+    "mem0": "mem0:MEM0",
+    "letta": "letta:LETTA",
+    "zep": "zep:ZEP",
+    "langgraph": "langgraph:LANGGRAPH",
+    "basic-memory": "basic_memory:BASIC_MEMORY",
+    "mcp-memory": "mcp_memory:MCP_MEMORY",
+    "jsonl": "plain:JSONL",
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
 

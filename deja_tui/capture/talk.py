@@ -8,90 +8,33 @@ Numbered rules, cited by tests:
 * TALK-2  Keys (D32): a turn by its session and the id its source gives it; without an id by a digest of what it says
   and its number among equal ones of the session. A call by its session and its call id; without one by its digest and
   number likewise. A session without an id is known by the digest that its format names.
-* TALK-3  The order is that of the file; the clock only dates. A record without a usable time borrows that of the nearest
-  earlier one; where no time was read yet, it lies in the hour before the import, in the order of the file. It is marked.
-* TALK-4  Every text goes through the door, loses its secrets and is cut at 32,768 characters before it is kept.
-* TALK-5  What a program, not a person, put into the user's mouth (an environment, instructions) is an event of the host.
+* TALK-3  What a program, not a person, put into the user's mouth (an environment, instructions) is an event of the host.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from deja_tui.capture import times
-from deja_tui.capture.calls import Answer, Call, CallJoin, Place
-from deja_tui.capture.figures import Counts
+from deja_tui.capture.calls import Answer, Call, CallJoin
+from deja_tui.capture.desk import IDENT_MAX, Desk
 from deja_tui.capture.items import UNKNOWN_TOOL, CaptureItem
-from deja_tui.capture.redact import redact
 from deja_tui.capture.report import FileReport
-from deja_tui.capture.tame import Shears, digest, tame
+from deja_tui.capture.tame import Shears, digest
 from deja_tui.capture.times import Moment
 from deja_tui.text import compact_json
 
-_HOUR: Final = 3_600_000
-_STEP: Final = 1_000
-_IDENT_MAX: Final = 200
 _TEXT_KEYS: Final = ("text", "content", "value", "thinking")
 
 
-class Talk:
+class Talk(Desk):
     """Builds the items of one file. Holds open calls and digests, no texts (SRC-1)."""
 
-    def __init__(self, source: str, report: FileReport, counts: Counts, now_ms: int) -> None:
-        self.source = source
-        self.report = report
-        self.counts = counts
-        self._now = now_ms
-        self._neighbour: int | None = None
-        self._ordinal = 0
-        self._same: Counter[str] = Counter()
+    def __init__(self, source: str, report: FileReport, now_ms: int) -> None:
+        super().__init__(source, report, now_ms)
         self._sessions: set[str] = set()
         self._calls = CallJoin(source)
-        self._ready: list[CaptureItem] = []
-
-    # what was read
-
-    def clean(self, value: Any) -> Any:
-        """A raw value as it may be kept (TALK-4)."""
-        kept, found = redact(tame(value))
-        self.counts.redacted.update(found)
-        return kept
-
-    def ident(self, value: Any) -> str:
-        """An id as text; one that looks like a secret is known by its digest only. "" for none."""
-        if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-            return ""
-        text = str(tame(value))[:_IDENT_MAX]
-        kept, found = redact(text)
-        return digest(text) if found else str(kept)
-
-    def moment(self, value: Any, line: int = 0) -> Moment:
-        """When something happened that says ``value`` (TALK-3). Counts and notes what had no usable time."""
-        self._ordinal += 1
-        at = times.usable(value, self._now)
-        if at is not None:
-            self._neighbour = at
-            return Moment(at, known=True)
-        near = self._neighbour
-        if near is None:
-            near = max(self._now - _HOUR, 0) + min(self._ordinal * _STEP, _HOUR)
-        found = times.moment(value, self._now, near)
-        self.counts.count("records_without_usable_time")
-        self.report.note(line, f"no usable time ({found.trouble}), {_lent(self._neighbour)}")
-        return found
-
-    def undated(self) -> Moment:
-        """The time of something whose source keeps none: a neighbour's, or within the hour before the import."""
-        self._ordinal += 1
-        near = self._neighbour
-        if near is None:
-            near = max(self._now - _HOUR, 0) + min(self._ordinal * _STEP, _HOUR)
-        return Moment(near, known=False, trouble="missing")
-
-    # what comes of it
 
     def session(self, session: str, at: Moment, says: str, **fields: Any) -> None:
         """One event when a session is first seen. ``says`` and texts of ``fields`` are raw."""
@@ -103,10 +46,10 @@ class Talk:
             for name, value in fields.items()
             if isinstance(value, str) and value
         }
-        place = self._place(session, "", at)
+        place = self.place(session, "", at)
         key = f"{self.source}/session/{session}"
         whole = {"content": self.clean(says), "role": "system", "event_kind": "session", **told}
-        self._grain("event", key, place, whole)
+        self.grain("event", key, place, whole)
 
     def turn(
         self,
@@ -130,7 +73,7 @@ class Talk:
             extra: further fields of the event; None is left out.
         """
         said = self.clean(text) if text.strip() else ""
-        names = [str(self.clean(name))[:_IDENT_MAX] for name in dict.fromkeys(calls)]
+        names = [str(self.clean(name))[:IDENT_MAX] for name in dict.fromkeys(calls)]
         if not said and not names:
             return
         shears = Shears()
@@ -144,8 +87,8 @@ class Talk:
         elif author:
             fields["author"] = author
         fields |= {name: value for name, value in extra.items() if value is not None}
-        key = self._key("turn", session, record, text if raw is None else raw)
-        self._grain("event", key, self._place(session, record, at), fields, shears)
+        key = self.key("turn", session, record, text if raw is None else raw)
+        self.grain("event", key, self.place(session, record, at), fields, shears)
 
     def call(
         self,
@@ -163,12 +106,12 @@ class Talk:
         ``latest``: a call that is told again replaces the one that still waits for its result.
         """
         known = call_id or self._made_up(session, [tool, arguments] if raw is None else raw)
-        name = str(self.clean(tool))[:_IDENT_MAX] or UNKNOWN_TOOL
+        name = str(self.clean(tool))[:IDENT_MAX] or UNKNOWN_TOOL
         new = self.counts.calls.call(self._scoped(session, known), name)
         if not new and latest:
             self.counts.calls.rename(self._scoped(session, known), name)
         if new or latest:
-            place = self._place(session, known, at)
+            place = self.place(session, known, at)
             kept = None if arguments is None else self.clean(parsed(arguments))
             self._ready += self._calls.call(self._scoped(session, known), Call(name, kept, place))
         else:
@@ -183,7 +126,7 @@ class Talk:
         if not self.counts.calls.result(scoped, failed=failed):
             self.report.note(0, "a second result for a call: the first one counts")
             return False
-        place = self._place(session, call_id, at)
+        place = self.place(session, call_id, at)
         self._ready += self._calls.answer(scoped, Answer(self.clean(text), failed, declined, place))
         return True
 
@@ -191,17 +134,17 @@ class Talk:
         self, tool: str, text: str, *, failed: bool, session: str, at: Moment, record: str = "", **fields: Any
     ) -> None:
         """A result that names its tool, where the source keeps no calls: one tool grain, whose outcome is known."""
-        name = str(self.clean(tool))[:_IDENT_MAX] or UNKNOWN_TOOL
+        name = str(self.clean(tool))[:IDENT_MAX] or UNKNOWN_TOOL
         known = record or self._made_up(session, [tool, text])
         scoped = self._scoped(session, known)
         if not self.counts.calls.result(scoped, failed=failed, tool=None if name == UNKNOWN_TOOL else name):
             return
-        place, shears = self._place(session, record, at), Shears()
+        place, shears = self.place(session, record, at), Shears()
         told = {key: shears.value(self.clean(value)) for key, value in fields.items() if value is not None}
         told |= {"tool_name": name, "tool_call_id": scoped, "tool_content": shears.text(self.clean(text))}
         if name == UNKNOWN_TOOL:
             told["call_missing"] = True
-        self._grain("tool", f"{self.source}/call/{scoped}", place, told | {"is_error": failed}, shears)
+        self.grain("tool", f"{self.source}/call/{scoped}", place, told | {"is_error": failed}, shears)
 
     def whole_call(
         self,
@@ -218,62 +161,18 @@ class Talk:
         known = self.call(call_id, tool, arguments, session=session, at=at, raw=[tool, arguments, text])
         self.result(known, text, failed=failed, session=session, at=at)
 
-    def ready(self) -> list[CaptureItem]:
-        """What needs not wait any longer."""
-        ready, self._ready = self._ready, []
-        return ready
-
     def rest(self) -> Iterator[list[CaptureItem]]:
         """What is left at the end of the file, which was read whole."""
         self._ready += self._calls.rest()
         self.counts.count("texts_cut", self._calls.cut)
-        self.report.complete = True
-        yield self.ready()
-
-    # keys and places
+        yield from super().rest()
 
     def _scoped(self, session: str, call_id: str) -> str:
         return f"{session}/{call_id}" if session else call_id
 
     def _made_up(self, session: str, raw: Any) -> str:
         said = digest(raw)
-        count = self._number(f"call/{session}/{said}")
-        return f"{said}#{count}"
-
-    def _key(self, kind: str, session: str, record: str, raw: Any) -> str:
-        parts = [self.source, kind, session]
-        if record:
-            return "/".join(part for part in (*parts, record) if part)
-        said = digest(raw)
-        return "/".join(
-            part for part in (*parts, said, str(self._number(f"{kind}/{session}/{said}"))) if part
-        )
-
-    def _number(self, of: str) -> int:
-        self._same[of] += 1
-        return self._same[of]
-
-    def _place(self, session: str, record: str, at: Moment) -> Place:
-        return Place(self.source, session, "", (record,) if record else (), self._ordinal, at)
-
-    def _grain(
-        self,
-        kind: Literal["event", "tool"],
-        key: str,
-        place: Place,
-        fields: Mapping[str, Any],
-        shears: Shears | None = None,
-    ) -> None:
-        context = place.context(key, place.at)
-        if shears and shears.elided:
-            self.counts.count("texts_cut")
-            context["elided"] = shears.elided
-        whole = place.fields() | dict(fields) | {"created_at": place.at.ms, "context": context}
-        self._ready.append(CaptureItem(kind, key, whole, place.at.known))
-
-
-def _lent(neighbour: int | None) -> str:
-    return "it lies in the hour before the import" if neighbour is None else "a neighbour's is taken"
+        return f"{said}#{self.number(f'call/{session}/{said}')}"
 
 
 def text_of(content: Any) -> str:

@@ -29,6 +29,12 @@ KINDS = {
     "bfcl": "bfcl",
     "chatgpt-export": "chatgpt",
     "otel-genai": "otel",
+    "mem0": "mem0",
+    "letta-af": "letta",
+    "zep": "zep",
+    "langgraph-store": "langgraph",
+    "basic-memory": "basic-memory",
+    "mcp-memory": "mcp-memory",
     "claude-code": "claude-code",
 }
 

@@ -45,23 +45,20 @@ def _question(talk: Talk, value: Mapping[str, Any]) -> None:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("questions are counted in Counts")
-    talk = Talk(KIND, report, counts, now_ms)
+    talk = Talk(KIND, report, now_ms)
     known = False
-    for line in records(path, report, counts):
+    for line in records(path, talk):
         value = line.value
         if not isinstance(value, dict) or not {"question", "ground_truth"} & value.keys():
             report.lose(line.number, "neither a question nor expected calls")
             continue
         known = True
-        counts.count("records")
+        talk.counts.count("records")
         if "question" in value:
             _question(talk, value)
         told = sum(1 for _ in _flat(value.get("ground_truth")))
-        counts.count("expected_calls", told)
-        counts.left_out["expected call"] += told
+        talk.counts.count("expected_calls", told)
+        talk.counts.left_out["expected call"] += told
         yield talk.ready()
     if not known:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no data of BFCL", HINT)

@@ -141,9 +141,6 @@ def _text(content: Any) -> str:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("conversations are counted in Counts")
     value = document(path, report, kind="ChatGPT export", hint=HINT)
     found = (
         value if isinstance(value, list) else value.get("conversations") if isinstance(value, dict) else None
@@ -152,7 +149,7 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
         found and not any(isinstance(c, dict) and "mapping" in c for c in found)
     ):
         raise DejaError("IMP-E002", f"{clean(path.name)} is no ChatGPT export", HINT)
-    talk = Talk(KIND, report, counts, now_ms)
+    talk = Talk(KIND, report, now_ms)
     reader = _Reader(talk)
     for number, conversation in enumerate(found, 1):
         if isinstance(conversation, dict):

@@ -85,10 +85,10 @@ def failure(output: Any) -> tuple[str, str | None]:
 
 
 class _Reader:
-    def __init__(self, report: FileReport, counts: Counts, now_ms: int) -> None:
+    def __init__(self, report: FileReport, now_ms: int) -> None:
+        self.talk = Talk(KIND, report, now_ms)
         self._report = report
-        self._counts = counts
-        self.talk = Talk(KIND, report, counts, now_ms)
+        self._counts = self.talk.counts
         self._session = ""
         self._model: str | None = None
         self.known = False
@@ -204,11 +204,8 @@ def _rollout(name: str) -> bool:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("a rollout is counted in Counts")
-    reader = _Reader(report, counts, now_ms)
-    for line in records(path, report, counts):
+    reader = _Reader(report, now_ms)
+    for line in records(path, reader.talk):
         reader.feed(line.number, line.value)
         yield reader.talk.ready()
     if not reader.known:

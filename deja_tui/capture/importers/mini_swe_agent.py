@@ -84,22 +84,19 @@ class _Reader:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("a trajectory is counted in Counts")
     value = document(path, report, kind="mini-swe-agent trajectory", hint=HINT)
     messages = value.get("messages") if isinstance(value, dict) else value
     roles = isinstance(messages, list) and any(isinstance(one, dict) and "role" in one for one in messages)
     if not isinstance(messages, list) or not roles:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no mini-swe-agent trajectory", HINT)
-    talk = Talk(KIND, report, counts, now_ms)
+    talk = Talk(KIND, report, now_ms)
     whole = value if isinstance(value, dict) else {}
     info = whole.get("info")
     status = info.get("exit_status") if isinstance(info, dict) else None
     for name, told in (("exit_status", status), ("format", whole.get("trajectory_format"))):
-        counts.tell(name, talk.clean(told)[:80] if isinstance(told, str) else None)
+        talk.counts.tell(name, talk.clean(told)[:80] if isinstance(told, str) else None)
     session = digest(messages)
-    counts.see("sessions", session)
+    talk.counts.see("sessions", session)
     talk.session(session, talk.undated(), "mini-swe-agent run")
     reader = _Reader(talk, session)
     for number, message in enumerate(messages, 1):

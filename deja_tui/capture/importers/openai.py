@@ -42,10 +42,10 @@ _LINE: Final = re.compile(r"^(system|user|assistant|tool): ?", re.MULTILINE)
 
 
 class _Reader:
-    def __init__(self, report: FileReport, counts: Counts, now_ms: int) -> None:
+    def __init__(self, report: FileReport, now_ms: int) -> None:
+        self.talk = Talk(KIND, report, now_ms)
         self._report = report
-        self._counts = counts
-        self.talk = Talk(KIND, report, counts, now_ms)
+        self._counts = self.talk.counts
         self._open: dict[str, Conversation] = {}
         self._loose = ""
         self.known = False
@@ -171,11 +171,8 @@ def _guess(probe: Probe) -> str | None:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("messages are counted in Counts")
-    reader = _Reader(report, counts, now_ms)
-    for line in records(path, report, counts):
+    reader = _Reader(report, now_ms)
+    for line in records(path, reader.talk):
         for value in line.value if isinstance(line.value, list) else (line.value,):
             reader.feed(line.number, value)
         yield reader.talk.ready()

@@ -111,15 +111,12 @@ def _steps(history: list[Any]) -> Iterator[Any]:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("runs are counted in Counts")
-    talk = Talk(KIND, report, counts, now_ms)
+    talk = Talk(KIND, report, now_ms)
     known = False
-    for line in records(path, report, counts):
+    for line in records(path, talk):
         value = line.value
         if not isinstance(value, dict):
-            counts.count("non_object_records")
+            talk.counts.count("non_object_records")
             report.lose(line.number, "not an object")
             continue
         history = value.get("history")
@@ -128,7 +125,7 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
             continue
         known = True
         session = talk.ident(value.get("instance_id")) or digest(history)
-        counts.see("sessions", session)
+        talk.counts.see("sessions", session)
         issue = value.get("issue")
         title = issue.get("title") if isinstance(issue, dict) else None
         talk.session(

@@ -170,11 +170,8 @@ def _parts(parts: Any) -> str:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("spans are counted in Counts")
-    reader = _Reader(Talk(KIND, report, counts, now_ms))
-    for line in records(path, report, counts):
+    reader = _Reader(Talk(KIND, report, now_ms))
+    for line in records(path, reader.talk):
         reader.feed(line.number, line.value)
         yield reader.talk.ready()
     if not reader.known:

@@ -128,22 +128,19 @@ class _Reader:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    counts = report.tally
-    if not isinstance(counts, Counts):
-        raise TypeError("a trajectory is counted in Counts")
     value = document(path, report, kind="SWE-agent trajectory", hint=HINT)
     history, steps = (
         value.get(name) if isinstance(value, dict) else None for name in ("history", "trajectory")
     )
     if not isinstance(history, list) and not isinstance(steps, list):
         raise DejaError("IMP-E002", f"{clean(path.name)} is no SWE-agent trajectory", HINT)
-    talk = Talk(KIND, report, counts, now_ms)
+    talk = Talk(KIND, report, now_ms)
     info = value.get("info")
     status = info.get("exit_status") if isinstance(info, dict) else None
-    counts.tell("exit_status", talk.clean(status)[:80] if isinstance(status, str) else None)
-    counts.count("steps", len(steps) if isinstance(steps, list) else 0)
+    talk.counts.tell("exit_status", talk.clean(status)[:80] if isinstance(status, str) else None)
+    talk.counts.count("steps", len(steps) if isinstance(steps, list) else 0)
     session = digest([history, steps])
-    counts.see("sessions", session)
+    talk.counts.see("sessions", session)
     talk.session(
         session, talk.undated(), f"SWE-agent run in {value.get('environment') or 'an unnamed environment'}"
     )

@@ -37,9 +37,7 @@ _SHAPE2: Final = Shape(
 
 
 def _talk(kind: str, report: FileReport, now_ms: int) -> Talk:
-    if not isinstance(report.tally, Counts):
-        raise TypeError("simulations are counted in Counts")
-    return Talk(kind, report, report.tally, now_ms)
+    return Talk(kind, report, now_ms)
 
 
 def _feed(talk: Talk, number: int, session: str, messages: list[Any]) -> None:

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of the MCP reference memory server: entities with observations, and relations, as JSON Lines.
+
+* MCPM-1  An observation is a note about its entity, the kind of an entity a fact ``is_a``, a relation a fact between two
+  names. Lines with and without ``type`` are told apart by their fields.
+* MCPM-2  The file keeps no ids: a record is known by what it says, so an observation that is written twice under one entity
+  is two notes, and a file that was written anew adds only what is new.
+* MCPM-3  A relation to a name that no entity has is kept and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.items import CaptureItem
+from deja_tui.capture.known import Known
+from deja_tui.capture.reading import records
+from deja_tui.capture.report import FileReport
+from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.talk import text_of
+from deja_tui.errors import DejaError
+from deja_tui.text import clean, fold
+
+KIND: Final = "mcp-memory"
+HINT: Final = "give the memory.jsonl of the server"
+SHAPE: Final = Shape(
+    numbers=(
+        "records",
+        "entities",
+        "relations",
+        "observations",
+        "relations_to_missing_entities",
+        "duplicate_relations",
+        "names_equal_after_casefold",
+        "duplicate_observations_after_casefold",
+        "other_records",
+    ),
+    sets=("distinct_names",),
+    facts=("has_type_key",),
+)
+
+
+class _Graph:
+    """What counting needs of a whole file: names, relations and digests of observations."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.ends: list[str] = []
+        self.relations: Counter[tuple[str, ...]] = Counter()
+        self.observations: Counter[tuple[str, str]] = Counter()
+
+    def count(self, counts: Counts) -> None:
+        folded = Counter(fold(name) for name in self.names)
+        counts.count("relations_to_missing_entities", sum(name not in self.names for name in self.ends))
+        counts.count("duplicate_relations", sum(count - 1 for count in self.relations.values()))
+        counts.count("names_equal_after_casefold", sum(count - 1 for count in folded.values()))
+        counts.count("duplicate_observations_after_casefold", sum(n - 1 for n in self.observations.values()))
+
+
+def _entity(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) -> None:
+    name, kind = value.get("name"), value.get("entityType")
+    if not isinstance(name, str) or not name.strip():
+        known.report.lose(line, "an entity without a name")
+        return
+    known.counts.count("entities")
+    known.counts.see("distinct_names", name)
+    graph.names.add(name)
+    at = known.moment(value["created_at"], line) if "created_at" in value else known.undated()
+    if isinstance(kind, str) and kind.strip():
+        known.fact(name, "is_a", kind, at=at, scope=name)
+    told = value.get("observations")
+    for one in told if isinstance(told, list) else ():
+        text = text_of(one)
+        known.counts.count("observations")
+        graph.observations[name, fold(text)] += 1
+        if not known.note(name, text, at=at, scope=name):
+            known.report.lose(line, "an observation without text")
+
+
+def _relation(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) -> None:
+    parts = [value.get(name) for name in ("from", "relationType", "to")]
+    if not all(isinstance(part, str) and part for part in parts):
+        known.report.lose(line, "a relation without both names")
+        return
+    subject, relation, other = map(str, parts)
+    known.counts.count("relations")
+    graph.relations[subject, relation, other] += 1
+    graph.ends += [next((end for end in (subject, other) if end not in graph.names), subject)]
+    known.fact(subject, relation, other, at=known.undated())
+
+
+def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
+    known, graph = Known(KIND, report, now_ms), _Graph()
+    typed, relations, any_known = False, [], False
+    for line in records(path, known):
+        value = line.value
+        if not isinstance(value, dict):
+            report.lose(line.number, "not an object")
+            continue
+        known.counts.count("records")
+        kind = value.get("type")
+        typed = typed or kind in ("entity", "relation")
+        if "entityType" in value or (kind == "entity" and "name" in value):
+            any_known = True
+            _entity(known, line.number, value, graph)
+        elif "relationType" in value or {"from", "to"} <= value.keys():
+            any_known = True
+            relations.append((line.number, value))
+        else:
+            known.counts.count("other_records")
+            report.lose(line.number, "neither an entity nor a relation")
+        yield known.ready()
+    if not any_known:
+        raise DejaError("IMP-E002", f"{clean(path.name)} is no memory file of the server", HINT)
+    # an entity may stand behind a relation that names it
+    for number, value in relations:
+        _relation(known, number, value, graph)
+    known.counts.tell("has_type_key", typed)
+    graph.count(known.counts)
+    yield from known.rest()
+
+
+def _guess(probe: Probe) -> str | None:
+    for record in probe.objects():
+        if "entityType" in record and "observations" in record:
+            return "entities with observations"
+        if "relationType" in record and "from" in record:
+            return "relations with from and to"
+    return None
+
+
+MCP_MEMORY: Final = Source(
+    kind=KIND,
+    title="MCP memory files",
+    suffixes=(".jsonl", ".json"),
+    guess=_guess,
+    read=_read,
+    figures=lambda: Counts(SHAPE),
+    hint=HINT,
+)
