@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed since: the op-log told in grains, one change an act of somebody."""
+"""What changed since: the op-log told in grains, one change an act of somebody.
+
+* INV-CHANGE-1  A superseding grain is one change, whatever it took the place of: its arrival is not told beside it, nor a
+  merge once for each of its tips.
+* INV-CHANGE-2  A filter leaves out what it cannot judge: what was forgotten has no namespace and no subject any more, so it
+  is told where neither is asked for.
+"""
 
 from __future__ import annotations
 

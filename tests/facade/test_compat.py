@@ -116,7 +116,7 @@ def test_refusals_are_value_errors_that_begin_with_the_code(db: DejaDB) -> None:
 
 
 def test_the_opening_proof(db: DejaDB, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The calls of `vectors/proof.json` in order, as far as the analyzers reach; apply, undo and a run that adds nothing."""
+    """CMP-5: The calls of `vectors/proof.json` in order, as far as the analyzers reach; apply, undo and a run that adds nothing."""
     proof = json.loads(shared("vectors/proof.json").read_text())
     told: Any = None
     for step, call in enumerate(proof["calls"]):
@@ -155,7 +155,7 @@ def test_one_json_argument_is_a_fact(db: DejaDB) -> None:
 
 
 def test_recall_and_latest_have_the_shape_of_the_reference_product(db: DejaDB) -> None:
-    """Compact JSON with sorted keys: fields with type, created_at and namespace; hash; type."""
+    """CMP-3: Compact JSON with sorted keys: fields with type, created_at and namespace; hash; type."""
     address = db.add_fact("acme", "tier", "gold", 0.9)
     fields = (
         f'{{"confidence":0.9,"created_at":{NOW},"namespace":"shared","object":"gold","relation":"tier",'

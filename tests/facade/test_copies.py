@@ -59,7 +59,7 @@ def duplicates(memory: Memory, clock: Clock) -> str:
 
 
 def test_a_merge_keeps_its_reason_and_its_parents(pair: tuple[Memory, Memory]) -> None:
-    """One tip stands for the fork; the grain says why, what it merged, and says what the head said."""
+    """COP-1: One tip stands for the fork; the grain says why, what it merged, and says what the head said."""
     one, two = pair
     _, mine, theirs = fork(one, two)
     (found,) = one.forks()
@@ -124,7 +124,7 @@ def test_states_are_merged_with_their_snapshot(pair: tuple[Memory, Memory]) -> N
 
 
 def test_retiring_says_who_and_why_and_travels(pair: tuple[Memory, Memory]) -> None:
-    """No grain is written anew; an audit grain carries the effect to the other copy (D2)."""
+    """COP-1: No grain is written anew; an audit grain carries the effect to the other copy (D2)."""
     one, two = pair
     old, new = one.add_fact("acme", "region", "eu"), one.add_fact("ACME", "region", "eu")
     send(one, two)
@@ -180,7 +180,8 @@ def test_reads_as_of_a_time_on_both_axes(pair: tuple[Memory, Memory], clock: Clo
 
 
 def test_what_changed_since(pair: tuple[Memory, Memory], clock: Clock) -> None:
-    """Per subject and namespace, by position or time; a superseding grain is one change, a forgotten one an address."""
+    """INV-CHANGE-2: per subject and namespace, by position or time; a superseding grain is one change, a forgotten one an
+    address."""
     one, two = pair
     fork(one, two)
     clock.at += DAY
@@ -208,6 +209,23 @@ def test_what_changed_since(pair: tuple[Memory, Memory], clock: Clock) -> None:
         list(one.log(since="soon"))
 
 
+def test_a_merge_is_one_change_here_and_in_the_other_copy(pair: tuple[Memory, Memory]) -> None:
+    """INV-CHANGE-1: however many tips it closed."""
+    one, two = pair
+    fork(one, two)
+    position = one.stats()["operations"]
+    merged = one.merge(one.forks()[0].tips[0].address, reason="one of them")
+    assert [(change.kind, change.address) for change in one.changes(since=position)] == [
+        ("supersede", merged)
+    ]
+    there = two.stats()["operations"]
+    send(one, two)
+    came = [(change.kind, change.address) for change in two.changes(since=there)]
+    assert came.count(("supersede", merged)) == 1
+    assert all(kind == "supersede" for kind, _ in came)
+    assert len(came) == 2
+
+
 def test_reading_needs_the_right(pair: tuple[Memory, Memory]) -> None:
     """And nothing more."""
     one, two = pair
@@ -229,7 +247,7 @@ def test_reading_needs_the_right(pair: tuple[Memory, Memory]) -> None:
 
 
 def test_taking_rows_in_needs_admin(pair: tuple[Memory, Memory], tmp_path: Path) -> None:
-    """A bundle can erase, so it is no plain write; writing one only reads; a push writes."""
+    """COP-2: A bundle can erase, so it is no plain write; writing one only reads; a push writes."""
     one, _ = pair
     one.add_fact("a", "b", "c")
     (tmp_path / "hub").mkdir()
@@ -254,7 +272,7 @@ def test_taking_rows_in_needs_admin(pair: tuple[Memory, Memory], tmp_path: Path)
 def test_foreign_recommendations_are_shown_and_decided_by_nobody(
     pair: tuple[Memory, Memory], clock: Clock
 ) -> None:
-    """They and their audits are history: shown, checked, refused; a local run writes its own (D5)."""
+    """COP-2: They and their audits are history: shown, checked, refused; a local run writes its own (D5)."""
     one, two = pair
     address = duplicates(one, clock)
     one.loop.approve(address, because="they are")
@@ -329,7 +347,7 @@ def test_an_apply_and_its_undo_are_seen_by_the_other_copy(pair: tuple[Memory, Me
 
 
 def test_an_erasure_that_came_takes_what_quotes_it(pair: tuple[Memory, Memory], clock: Clock) -> None:
-    """Recommendations here that quote it go, the sidecar is scrubbed, no byte of it stays (D31)."""
+    """COP-3: Recommendations here that quote it go, the sidecar is scrubbed, no byte of it stays (D31)."""
     one, two = pair
     duplicates(one, clock)
     (extra,) = [one.add_fact("zebra-zebra", "k", "v")]
@@ -384,7 +402,7 @@ def test_segments_bring_foreign_governance_too(
 def test_a_restored_memory_is_the_one_of_that_time(
     pair: tuple[Memory, Memory], clock: Clock, tmp_path: Path
 ) -> None:
-    """Recall, queue and status as they were; decisions can go on from there; the file says who made it and why."""
+    """COP-4: Recall, queue and status as they were; decisions can go on from there; the file says who made it and why."""
     one, _ = pair
     address = duplicates(one, clock)
     clock.at += 1_000

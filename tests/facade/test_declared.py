@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_every_open_takes_what_the_file_declares(path: Path) -> None:
-    """Plain writes and reads; the row says who, when and why."""
+    """DEC-1, DEC-2: Plain writes and reads; the row says who, when and why."""
     with Memory.open(path) as memory:
         assert memory.namespace == "user:ada"
         address = memory.add_fact("ada", "likes", "figs")
@@ -36,7 +36,7 @@ def test_every_open_takes_what_the_file_declares(path: Path) -> None:
 
 
 def test_an_option_that_differs_is_used_and_told(path: Path) -> None:
-    """Never silently, and the file keeps what it declares."""
+    """DEC-2: Never silently, and the file keeps what it declares."""
     with Memory.open(path, namespace="other", read_only=True) as memory:
         assert memory.namespace == "other"
         assert memory.notices == ("opened with namespace other; the file declares user:ada",)
@@ -45,7 +45,7 @@ def test_an_option_that_differs_is_used_and_told(path: Path) -> None:
 
 
 def test_a_declaration_needs_admin_a_reason_and_a_name_that_may_be(path: Path) -> None:
-    """A refusal changes nothing."""
+    """DEC-1: A refusal changes nothing."""
     with Memory.open(path, scopes=("read", "write")) as writer, pytest.raises(DejaError, match="LOP-E022"):
         writer.declare("namespace", "x", because="why not")
     with Memory.open(path) as memory:

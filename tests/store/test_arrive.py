@@ -52,7 +52,7 @@ def audit(effects: list[dict[str, str]], *, kind: str = "loop", namespace: str =
 
 
 def test_the_first_supersession_closes_and_the_second_stays_beside_it(store: Store, two: Store) -> None:
-    """Both copies superseded one grain: each keeps its own flip, both have both tips and one fork."""
+    """INV-ARRIVE-4, INV-CHAIN-3: both copies superseded one grain: each keeps its own flip, both have both tips and one fork."""
     (base,) = add(store, fact())
     send(store, two)
     mine, theirs = (one_act(which, base, fact(object=said)) for which, said in ((store, "rum"), (two, "gin")))
@@ -353,7 +353,7 @@ def test_what_came_counts_as_arrived(store: Store, two: Store) -> None:
 
 
 def test_origins_are_known_from_the_log_not_from_bytes(store: Store, two: Store) -> None:
-    """What comes back to its writer stays local there."""
+    """INV-ARRIVE-3: What comes back to its writer stays local there."""
     (mine,) = add(store, fact())
     send(store, two)
     send(two, store)

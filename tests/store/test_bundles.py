@@ -74,7 +74,7 @@ def test_its_explicit_forks_and_no_others(store: Store, sample: tuple[Path, dict
 
 
 def test_a_second_import_changes_nothing(store: Store, sample: tuple[Path, dict[str, Any]]) -> None:
-    """Open forks included: the reference product applies those again each time."""
+    """INV-BUNDLE-5, INV-ARRIVE-2: Open forks included: the reference product applies those again each time."""
     path, _ = sample
     store.import_bundle(path)
     before = everything(store)
@@ -99,7 +99,7 @@ def test_what_came_goes_on_unchanged(
 
 
 def test_a_bundle_is_these_bytes(store: Store, tmp_path: Path) -> None:
-    """Magic, then op, clock, address, length, blob; a supersession has two rows, a grain that is gone no bytes."""
+    """INV-BUNDLE-1: Magic, then op, clock, address, length, blob; a supersession has two rows, a grain that is gone no bytes."""
     with store.act() as act:
         first = act.add(fact())
         second = act.supersede(first.address, fact(object="rum"))
@@ -140,7 +140,7 @@ def test_since_takes_up_where_the_last_one_ended(store: Store, tmp_path: Path) -
 def test_a_bundle_appears_whole_or_not_at_all(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A failure half way leaves what lay there, and no litter; anything but a bundle is left alone."""
+    """INV-BUNDLE-2: A failure half way leaves what lay there, and no litter; anything but a bundle is left alone."""
     add(store, fact())
     target = tmp_path / "b.mgb"
     store.bundle(target)
@@ -195,7 +195,7 @@ def test_a_cut_anywhere_is_taken_up_to_the_row_it_is_in(path: Path, clock: Clock
 
 @pytest.mark.parametrize("at", ["blob", "digest"])
 def test_a_flipped_byte_costs_its_row_and_is_told(store: Store, tmp_path: Path, at: str) -> None:
-    """The address is recomputed before anything is written (the reference product does not)."""
+    """INV-ARRIVE-1: The address is recomputed before anything is written (the reference product does not)."""
     bundle, told = three(tmp_path)
     data = bytearray(bundle.read_bytes())
     start = len(packed(told[:1]))
@@ -290,7 +290,7 @@ with Store.open(sys.argv[1], clock=lambda: 1_772_442_000_000) as store:
 
 
 def test_a_killed_import_goes_on_and_ends_the_same(path: Path, clock: Clock, tmp_path: Path) -> None:
-    """Killed between any two rows: whole chunks are there, the file is sound, the rest comes, nothing twice (D33)."""
+    """INV-BUNDLE-4: Killed between any two rows: whole chunks are there, the file is sound, the rest comes, nothing twice (D33)."""
     bundle = shared("vectors/sample.bundle")
     with Store.open(tmp_path / "whole.deja", clock=clock) as whole:
         whole.import_bundle(bundle)
@@ -328,7 +328,7 @@ def test_a_cursor_is_only_used_for_the_file_it_was_kept_for(
 
 
 def test_an_import_needs_no_more_memory_than_its_largest_grain(store: Store, tmp_path: Path) -> None:
-    """Rows are read one by one (the reference product's floor keeps the whole file)."""
+    """INV-BUNDLE-3: Rows are read one by one (the reference product's floor keeps the whole file)."""
     bundle = tmp_path / "big.mgb"
     with bundle.open("wb") as file:
         file.write(b"MGB1")
@@ -350,7 +350,7 @@ def test_an_import_needs_no_more_memory_than_its_largest_grain(store: Store, tmp
 def test_the_clock_here_follows_what_came_and_never_runs_back(
     path: Path, clock: Clock, tmp_path: Path
 ) -> None:
-    """A copy whose wall clock is behind writes later than all it has seen; clocks travel as they were."""
+    """INV-ARRIVE-3: A copy whose wall clock is behind writes later than all it has seen; clocks travel as they were."""
     with Store.open(path, clock=clock) as one:
         clock.at = NOW + DAY
         add(one, fact("late"))

@@ -48,7 +48,7 @@ def said(found: list[object]) -> list[str]:
 
 
 def test_two_plain_adds_are_two_heads_and_no_fork(store: Store) -> None:
-    """The provisional head is the greatest by (created_at, clock, address) (D3)."""
+    """INV-CHAIN-1, INV-CHAIN-2: The provisional head is the greatest by (created_at, clock, address) (D3)."""
     add(store, fact(object="later", at=NOW + 5), fact(object="earlier", at=NOW))
     assert said(store.heads("shared", "ada", "likes")) == ["later", "earlier"]
     assert store.forks() == []
@@ -79,7 +79,7 @@ def test_a_fork_lasts_until_one_tip_is_left(store: Store, two: Store) -> None:
 
 
 def test_a_fork_is_found_across_a_forgotten_link(store: Store, two: Store) -> None:
-    """What lies between ancestor and tip may be gone: the chain is walkable all the same (INV-ERASE-3)."""
+    """INV-CHAIN-5: What lies between ancestor and tip may be gone: the chain is walkable all the same (INV-ERASE-3)."""
     base, mine, theirs = forked(store, two)
     newer = supersede(store, mine, "rum and tea")
     forget(store, mine)
@@ -188,7 +188,7 @@ def test_history_goes_both_ways_through_every_kind_of_link(store: Store, two: St
 
 
 def test_history_is_bounded_and_ends_on_rings(store: Store) -> None:
-    """A limit cuts the oldest off; marks that go round in a ring end it."""
+    """INV-CHAIN-5: A limit cuts the oldest off; marks that go round in a ring end it."""
     (head,) = add(store, fact())
     for number in range(9):
         head = supersede(store, head, f"v{number}", NOW + number)
@@ -225,7 +225,7 @@ def test_provenance_walks_up_and_down_nearest_first(store: Store) -> None:
 
 
 def test_provenance_is_bounded_by_depth_and_number(store: Store) -> None:
-    """What is cut off is said."""
+    """INV-CHAIN-5: What is cut off is said."""
     (at,) = add(store, note("0"))
     first = at
     for number in range(1, 6):

@@ -70,7 +70,7 @@ def test_the_whole_log_played_again_is_the_same_memory(store: Store, busy: list[
 
 
 def test_an_earlier_moment_answers_as_it_did(store: Store, clock: Clock, tmp_path: Path) -> None:
-    """After every act of a story: the file of that moment has the liveness and the log of that moment."""
+    """INV-RESTORE-2: After every act of a story: the file of that moment has the liveness and the log of that moment."""
     moments: list[tuple[int, list[Any]]] = []
     live = add(store, fact(object="0"))
     for number in range(1, 13):
@@ -105,7 +105,7 @@ def test_undo_is_restored_too(store: Store, busy: list[str], tmp_path: Path) -> 
 
 
 def test_what_was_forgotten_stays_forgotten(store: Store, busy: list[str], tmp_path: Path) -> None:
-    """Also when it was forgotten after the moment: counted as lost, not taken back, not importable."""
+    """INV-RESTORE-3: Also when it was forgotten after the moment: counted as lost, not taken back, not importable."""
     report = restored(store, tmp_path / "new.deja", (NOW + DAY + 1 << 16) - 1)
     assert (report.lost, report.forgotten) == (1, 1)
     store.bundle(tmp_path / "all.mgb")
@@ -156,7 +156,7 @@ def test_a_damaged_grain_is_left_out_and_counted(store: Store, path: Path, tmp_p
 
 
 def test_nothing_is_ever_written_over(store: Store, tmp_path: Path) -> None:
-    """A file, a folder, a link to nowhere: each is left; a failure leaves no litter."""
+    """INV-RESTORE-1: A file, a folder, a link to nowhere: each is left; a failure leaves no litter."""
     add(store, fact())
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -177,7 +177,7 @@ def test_nothing_is_ever_written_over(store: Store, tmp_path: Path) -> None:
 
 
 def test_one_that_was_taken_meanwhile_is_left(store: Store, tmp_path: Path) -> None:
-    """The name is taken at the very end, and only if it is still free."""
+    """INV-RESTORE-1: The name is taken at the very end, and only if it is still free."""
     target = tmp_path / "new"
 
     def slow(new: Store) -> restore.RestoreReport:

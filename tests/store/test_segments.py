@@ -48,7 +48,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_what_is_new_is_one_more_segment(store: Store, two: Store, hub: Path) -> None:
-    """Segments follow each other; a push without news writes nothing; a follower ends with everything."""
+    """INV-SEGMENT-1: Segments follow each other; a push without news writes nothing; a follower ends with everything."""
     add(store, fact("a"))
     first = segments.push(store, hub)
     assert (first.segments, first.rows, first.renamed) == (1, 1, False)
@@ -64,7 +64,7 @@ def test_what_is_new_is_one_more_segment(store: Store, two: Store, hub: Path) ->
 
 
 def test_a_segment_is_a_bundle(store: Store, two: Store, hub: Path) -> None:
-    """Any reader of bundles takes it; the manifest gives size and digest."""
+    """INV-SEGMENT-1: Any reader of bundles takes it; the manifest gives size and digest."""
     add(store, fact("a"))
     segments.push(store, hub)
     segment = folder_of(store, hub) / "segment-00000001.mgb"
@@ -102,7 +102,7 @@ def test_two_copies_follow_each_other(store: Store, two: Store, hub: Path) -> No
 def test_what_has_not_arrived_whole_is_waited_for(
     store: Store, two: Store, hub: Path, tmp_path: Path
 ) -> None:
-    """Files come in any order and in pieces: nothing is taken before it is whole, nothing after a gap."""
+    """INV-SEGMENT-3: Files come in any order and in pieces: nothing is taken before it is whole, nothing after a gap."""
     for number in range(3):
         add(store, fact(f"s{number}"))
         segments.push(store, hub)
@@ -144,7 +144,7 @@ def test_a_manifest_that_is_still_coming_is_no_damage(store: Store, two: Store, 
 def test_damage_stops_its_folder_and_is_told(
     store: Store, two: Store, hub: Path, clock: Clock, what: str
 ) -> None:
-    """Nothing of a damaged segment is taken; the other folders are."""
+    """INV-SEGMENT-3: Nothing of a damaged segment is taken; the other folders are."""
     for number in range(2):
         add(store, fact(f"s{number}"))
         segments.push(store, hub)
@@ -177,7 +177,7 @@ def test_damage_stops_its_folder_and_is_told(
 def test_a_pull_that_dies_goes_on(
     store: Store, two: Store, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half way through a segment: the next pull has the rest, nothing twice."""
+    """INV-SEGMENT-2: Half way through a segment: the next pull has the rest, nothing twice."""
     add(store, *(fact(f"s{n}") for n in range(9)))
     segments.push(store, hub)
     monkeypatch.setattr(bundles, "_CHUNK_ROWS", 2)
@@ -202,7 +202,7 @@ def test_a_pull_that_dies_goes_on(
 def test_a_push_that_dies_goes_on(
     store: Store, two: Store, hub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A segment without its line is written again; a torn line is cut off."""
+    """INV-SEGMENT-2: A segment without its line is written again; a torn line is cut off."""
     add(store, fact("a"))
     segments.push(store, hub)
     add(store, fact("b"))
@@ -311,7 +311,7 @@ def put(store: Store, key: str, value: Any, source: str = "local") -> None:
 
 
 def test_settings_that_restrict_travel_and_are_stamped(store: Store, two: Store, hub: Path) -> None:
-    """Saved queries and templates, analyzers switched off, cooldowns; nothing else."""
+    """INV-SEGMENT-5: Saved queries and templates, analyzers switched off, cooldowns; nothing else."""
     query = {"body": "RECALL facts", "parameters": []}
     put(store, "cal.query:mine", query)
     put(store, "loop.analyzer:loop.x/1", {"enabled": False})
@@ -330,7 +330,7 @@ def test_settings_that_restrict_travel_and_are_stamped(store: Store, two: Store,
 
 
 def test_a_local_setting_is_never_overwritten(store: Store, two: Store, hub: Path, clock: Clock) -> None:
-    """One that came may be replaced by a later one that comes."""
+    """INV-SEGMENT-5: One that came may be replaced by a later one that comes."""
     put(store, "cal.query:mine", {"body": "theirs"})
     put(two, "cal.query:mine", {"body": "ours"})
     put(store, "cal.query:other", {"body": "first"})
