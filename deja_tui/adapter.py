@@ -17,7 +17,7 @@ from deja_tui.engine.activity_views import ColdFacts, ToolSpan
 from deja_tui.engine.doc_edits import RELATION
 from deja_tui.engine.ledger import queue_order, replay
 from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
-from deja_tui.store import codec, grains, settings
+from deja_tui.store import codec, disturbed, grains, overview, settings
 from deja_tui.store.activity_views import ActivityViews
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
@@ -183,6 +183,21 @@ class StoreSubstrate:
 
     def audits_of(self, recommendation: str) -> list[StoredGrain]:
         return self._store.audits_of(recommendation)
+
+    def live_by_type(self) -> dict[str, int]:
+        return overview.live_by_type(self._store.reading())
+
+    def claims(self) -> dict[str, int]:
+        return overview.claims(self._store.reading())
+
+    def began(self) -> int | None:
+        return overview.began(self._store.reading())
+
+    def moves(self) -> int:
+        return disturbed.moves(self._store.reading())
+
+    def disturbed(self, after: int) -> frozenset[str] | None:
+        return disturbed.disturbed(self._store.reading(), after) if self._store.ledger_covers() else None
 
     def ledger_list(self, statuses: Sequence[str] | None) -> list[LedgerRow]:
         if not self._store.ledger_covers():

@@ -579,7 +579,13 @@ class DejaDB:
         """The same open file under another namespace or with fewer rights; never closed by itself."""
         memory = self.memory
         who = memory.who if scopes is None else caller(memory.who.actor, scopes)
-        return Memory(memory.store, namespace=namespace or memory.namespace, who=who, clock=memory.clock)
+        return Memory(
+            memory.store,
+            namespace=namespace or memory.namespace,
+            who=who,
+            clock=memory.clock,
+            policy=memory.policy,
+        )
 
     # --- the loop --------------------------------------------------------------------------------
 

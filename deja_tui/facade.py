@@ -25,10 +25,12 @@ from deja_tui.engine import audit, ledger, lifecycle, templates, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.linked import linked
+from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop import Loop
+from deja_tui.loop_settings import PolicySource, host_policy, policy_notices
 from deja_tui.store import asof, grains
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
@@ -106,8 +108,10 @@ class Memory(Constructors):
         clock: Clock,
         telemetry: str = "off",
         analyzers: Iterable[Analyzer] = (),
+        policy: Policy | None = None,
     ) -> None:
         self.analyzers = linked(analyzers)
+        self.policy = policy
         self.store = store
         self.namespace = namespace
         self.who = who
@@ -136,6 +140,7 @@ class Memory(Constructors):
         durability: Literal["full", "normal"] = "full",
         clock: Clock | None = None,
         analyzers: Iterable[Analyzer] = (),
+        policy: PolicySource = None,
     ) -> Self:
         """Open or create a memory (D36).
 
@@ -153,14 +158,16 @@ class Memory(Constructors):
             durability: ``full`` or ``normal`` (capture only, design §3).
             clock: epoch milliseconds; None: the host's.
             analyzers: of this program, run and listed like those that are built in (D29, docs/analyzers.md).
+            policy: the host's, as an object or the path of a document (docs/policy.md); None: the file that
+                ``DEJA_LOOP_POLICY`` names, else none.
 
-        Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003, LOP-E036 and LOP-E031 (a malformed analyzer).
+        Raises: STO-E002 to STO-E009, VAL-E001, VAL-E003, LOP-E036 and LOP-E031 (a malformed analyzer), LOP-E037 (policy).
         """
         if telemetry not in MODES:
             raise ValidationError("VAL-E001", "telemetry is one of " + ", ".join(MODES))
         who = caller(actor, scopes)
         ticking = clock or host_clock
-        own = linked(analyzers)
+        own, hosts = linked(analyzers), host_policy(policy)
         store = Store.open(
             Path(path),
             read_only=read_only,
@@ -177,6 +184,7 @@ class Memory(Constructors):
             clock=ticking,
             telemetry=telemetry,
             analyzers=own,
+            policy=hosts,
         )
         memory._told = told
         return memory
@@ -201,7 +209,8 @@ class Memory(Constructors):
     def notices(self) -> tuple[str, ...]:
         """What a person should know of this open: why it can only be read, which option differs from what the file
         declares, why nothing is counted; one sentence each."""
-        return tuple(told for told in (self.store.notice, *self._told, self.telemetry.notice) if told)
+        strange = policy_notices(self.policy, self.analyzers)
+        return tuple(told for told in (self.store.notice, *self._told, self.telemetry.notice, *strange) if told)
 
     def declare(self, name: str, value: Any, *, because: str) -> Declaration:
         """Write a setting into the file, for every open from now on; this one keeps what it was opened with.

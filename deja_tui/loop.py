@@ -23,9 +23,11 @@ from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.loop_settings import Settings
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
@@ -54,13 +56,23 @@ class Host(Protocol):
     def namespace(self) -> str: ...
     @property
     def analyzers(self) -> tuple[Analyzer, ...]: ...
+    @property
+    def policy(self) -> Policy | None: ...
     def cal(self, text: str, *, read_only: bool = False) -> object: ...
 
 
-class Loop:
-    """The Deja Loop of one memory: runs, the queue, decisions. Every decision is about exactly one address (D15)."""
+def _timed(outcome: RunOutcome, began: int) -> RunOutcome:
+    return replace(outcome, duration_ms=(time.perf_counter_ns() - began) // 1_000_000)
+
+
+class Loop(Settings):
+    """The Deja Loop of one memory: runs, the queue, decisions, and how it works (`loop_settings`).
+
+    Every decision is about exactly one address (D15).
+    """
 
     def __init__(self, memory: Host) -> None:
+        super().__init__(memory)
         self._memory = memory
 
     @property
@@ -76,22 +88,31 @@ class Loop:
         only: Sequence[str] = (),
         namespaces: Sequence[str] | None = None,
         dry_run: bool = False,
+        full: bool = False,
+        explain: bool = False,
         commands: Sequence[str] = (),
         command_limit_ms: int = LIMIT_MS,
         now_ms: int | None = None,
     ) -> RunOutcome:
         """One run. Gates are OR-composed; another run or writer in the way is a clean skip, ``lock_held``.
 
+        A gate that is not met costs two counts: nothing is analyzed, measured or written.
+
         Args:
+            min_new, min_new_errors: so many grains, or failed calls, arrived since the last run. if_stale_ms: the last
+                run is so old. None of them: the run goes ahead.
+            only, namespaces: names of analyzers, and namespaces, to look at alone; such a run closes nothing.
+            dry_run: find and tell, write nothing.
+            full: look at everything again, as `reflect` does.
+            explain: when nothing was found, ask every analyzer why (``quiet`` of the outcome).
             commands: analyzers of this run alone, each ``ID=COMMAND`` (docs/analyzer-protocol.md). They are started only
                 when a gate is open; one that fails is skipped, and the outcome says why.
             command_limit_ms: of each process, at most 90,000.
 
-        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (negative gate), LOP-E036 (a command without a name
-        that is free), LOP-E022 (needs write).
+        Raises LOP-E033 (unknown analyzer in ``only``), LOP-E034 (a gate that is no whole number of 0 or more), LOP-E036
+        (a command without a name that is free), LOP-E022 (needs write).
         """
-        if any(gate is not None and gate < 0 for gate in (min_new, min_new_errors, if_stale_ms)):
-            raise LoopError("LOP-E034", "a gate is a whole number of 0 or more")
+        began = time.perf_counter_ns()
         self._memory.who.need("read" if dry_run else "write")
         options = RunOptions(
             trigger=self._memory.who.actor,
@@ -102,14 +123,36 @@ class Loop:
             min_new_errors=min_new_errors,
             if_stale_ms=if_stale_ms,
             analyzers=self._memory.analyzers,
+            policy=self._memory.policy,
+            full=full,
+            probe=explain,
         )
         now = self._memory.clock() if now_ms is None else now_ms
-        self._memory.telemetry.flush()
         gated = pipeline.gate(self._substrate, options, now)
-        if commands and gated.outcome == "ran":
+        if gated.outcome == "skipped":
+            return _timed(gated, began)
+        self._memory.telemetry.flush()
+        if commands:
             connected = self._connect(commands, command_limit_ms)
             options = replace(options, analyzers=(*options.analyzers, *connected))
-        if dry_run or gated.outcome == "skipped":
+        return _timed(self._go(options, gated, now), began)
+
+    def reflect(
+        self,
+        *,
+        only: Sequence[str] = (),
+        namespaces: Sequence[str] | None = None,
+        dry_run: bool = False,
+        explain: bool = False,
+    ) -> RunOutcome:
+        """A full sweep: every analyzer looks at everything again, whatever it has looked at before. No gates.
+
+        Raises as `run`.
+        """
+        return self.run(only=only, namespaces=namespaces, dry_run=dry_run, full=True, explain=explain)
+
+    def _go(self, options: RunOptions, gated: RunOutcome, now: int) -> RunOutcome:
+        if options.dry_run:
             return pipeline.run(self._substrate, options, now)
         owner = f"{os.getpid()}:{secrets.token_hex(8)}"
         try:

@@ -19,6 +19,8 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE, LedgerRow, StoredGrain, Su
 from deja_tui.engine.wire import read_audit, read_recommendation
 
 DAY_MS: Final = 86_400_000
+ACKNOWLEDGED_MS: Final = 90 * DAY_MS  # how long an approved advice stays approved (D26)
+LONGEST_COOLDOWN_MS: Final = 90 * DAY_MS
 _FIRST_COOLDOWN_DAYS: Final = 7
 _LONGEST_COOLDOWN_DAYS: Final = 90
 

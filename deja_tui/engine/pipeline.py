@@ -11,60 +11,46 @@ is simply run again. Reasons why a draft was not stored are counted apart (``dro
 * RUN-4  an analyzer that failed or did not run closes nothing and moves no watermark.
 * RUN-5  ``only``, ``dry_run`` and a restricted set of namespaces close nothing of others and move no watermark (D26).
 * RUN-6  a run closes nothing that was proposed later than its own ``now``: it cannot have seen it.
+* RUN-7  a gate that is not met costs two counts and nothing else; a gate that cannot be read is refused (LOP-E034).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
-from deja_tui.engine import audit, lifecycle, views
-from deja_tui.engine.analyzer import Analyzer, Budget, BudgetSpent, Context, Covered
+from deja_tui.engine import config, looking, outcomes, placing, views
+from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
-from deja_tui.engine.draft import Draft, accept
+from deja_tui.engine.config import AnalyzerConfig
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.identity import identity
-from deja_tui.engine.ledger import cooling_until
-from deja_tui.engine.objects import SEVERITIES, Activation, Recommendation, RunOutcome, SkippedAnalyzer
-from deja_tui.engine.operations import Operation, to_plain
-from deja_tui.engine.reader import Books, Reader
-from deja_tui.engine.substrate import LedgerRow, Position, Substrate
+from deja_tui.engine.looking import WATERMARK, WORK_BUDGET, Analysis, Looking
+from deja_tui.engine.objects import Activation, RunOutcome
+from deja_tui.engine.outcomes import Outcome
+from deja_tui.engine.placing import MAX_STORED, Placing
+from deja_tui.engine.policy import Policy
+from deja_tui.engine.substrate import Position, Substrate
 from deja_tui.engine.templates import render
-from deja_tui.engine.wire import read_recommendation, recommendation_grain
-from deja_tui.errors import DejaError, ValidationError
 
 LAST_RUN: Final = "loop.last_run"
 FIRST_RUN: Final = "loop.first_run"
-WATERMARK: Final = "loop.watermark."
-WORK_BUDGET: Final = 5_000_000  # grains one analyzer may look at in one run (D29)
-# what a memory may lack, and how a person provides it
-_PROVIDED_BY: Final = {
-    "telemetry": "deja --telemetry aggregate …",
-    "forks": "this memory cannot tell forks",
-    "embeddings": "not in this version",
-}
-_BECAUSE_PROPOSED: Final = "the analyzer found it"
-_BECAUSE_REFRESHED: Final = "the finding has changed since it was first proposed"
-_BECAUSE_GONE: Final = "the finding no longer holds"
-_BECAUSE_CHANGED: Final = "the finding changed after its approval"
-_BECAUSE_TORN: Final = "it was left half written, so nobody can decide it"
-
-
-@dataclass(frozen=True, slots=True)
-class AnalyzerConfig:
-    """What a file or host says of one analyzer. None: the analyzer's own default."""
-
-    enabled: bool | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    severity_floor: str | None = None
-    namespaces: tuple[str, ...] | None = None
+FIRST_FOUND: Final = "loop.first_recommendation"
+__all__ = ["FIRST_FOUND", "FIRST_RUN", "LAST_RUN", "WATERMARK", "AnalyzerConfig", "RunOptions", "gate", "run"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """One run. Gates are OR-composed: with several, any that is met opens; with none, the run goes ahead."""
+    """One run. Gates are OR-composed: with several, any that is met opens; with none, the run goes ahead.
+
+    Args:
+        namespaces: only these; such a run closes nothing and moves no watermark. only: only these analyzers, likewise.
+        dry_run: find and tell, write nothing. full: look at everything again, whatever was looked at before.
+        min_new, min_new_errors, if_stale_ms: gates, whole numbers of 0 or more.
+        config: what the caller's flags say of analyzers, above the policy and the file. policy: the host's.
+        analyzers: further ones, besides the built-in ones. probe: ask those that found nothing why.
+        work_budget: grains one analyzer may look at. max_stored: findings one analyzer may add to the queue.
+    """
 
     trigger: str = "user:local"
     namespaces: tuple[str, ...] | None = None
@@ -75,56 +61,116 @@ class RunOptions:
     if_stale_ms: int | None = None
     config: Mapping[str, AnalyzerConfig] = field(default_factory=dict)
     analyzers: tuple[Analyzer, ...] = ()
+    policy: Policy | None = None
+    full: bool = False
+    probe: bool = False
+    work_budget: int = WORK_BUDGET
+    max_stored: int = MAX_STORED
 
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    analyzer: Analyzer
-    params: Mapping[str, Any]
-    draft: Draft
-    identity: str
-    floor: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Analysis:
-    findings: list[_Finding]
-    ran: list[str]
-    skipped: list[SkippedAnalyzer]
-    probes: dict[str, Activation]
-
-    def skip(self, analyzer: str, reason: str) -> None:
-        self.skipped.append(SkippedAnalyzer(analyzer, reason))
+    @property
+    def whole(self) -> bool:
+        """Whether the run looks at all that there is, so that it may close findings and move watermarks (RUN-5)."""
+        return not self.only and self.namespaces is None and not self.dry_run
 
 
 def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
-    """One pass of the Deja Loop. Raises LOP-E033 for an unknown analyzer in ``only``; analyzer faults are reported."""
+    """One pass of the Deja Loop. Raises LOP-E033 for an unknown analyzer in ``only``, LOP-E034 for a gate that is no
+    number; what goes wrong in an analyzer is reported."""
     analyzers = (*ANALYZERS, *options.analyzers)
     options = replace(options, only=_chosen(options.only, analyzers))
-    here = views.position(substrate)
     gated = gate(substrate, options, now_ms)
     if gated.outcome == "skipped":
         return gated
-    analysis = _analyze(substrate, analyzers, options, now_ms)
+    here, moves = views.position(substrate), views.moves(substrate)
+    measured = outcomes.measure(substrate, now_ms)
+    analysis = looking.look(substrate, analyzers, _looking(options, measured, now_ms))
+    if options.probe:
+        looking.probe(analysis)
     base = replace(
         gated,
         proposed=len(analysis.findings),
         analyzers_run=tuple(analysis.ran),
         analyzers_skipped=tuple(analysis.skipped),
-        quiet={} if analysis.findings else analysis.probes,
+        quiet={} if analysis.findings else _quiet(analysis),
+        activations=dict(analysis.activations),
+        measured=len(measured),
     )
     if options.dry_run:
         lines = tuple(render(f.draft.template_id, f.draft.args) for f in analysis.findings)
         return replace(base, drafts=lines)
     with views.atomic(substrate):
-        return _store(substrate, analysis, base, options, here, now_ms)
+        return _store(substrate, analysis, base, options, measured, here, moves, now_ms)
+
+
+def _looking(options: RunOptions, measured: Sequence[Outcome], now_ms: int) -> Looking:
+    return Looking(
+        now_ms,
+        namespaces=options.namespaces,
+        only=options.only,
+        flags=options.config,
+        policy=options.policy,
+        full=options.full or not options.whole,
+        outcomes=measured,
+        work_budget=options.work_budget,
+    )
+
+
+def _quiet(analysis: Analysis) -> dict[str, Activation]:
+    names = [one.analyzer.manifest.id for one in analysis.quiet]
+    return {name: analysis.activations[name] for name in names if name in analysis.activations}
+
+
+def _store(
+    substrate: Substrate,
+    analysis: Analysis,
+    base: RunOutcome,
+    options: RunOptions,
+    measured: Sequence[Outcome],
+    here: Position,
+    moves: int,
+    now_ms: int,
+) -> RunOutcome:
+    """Everything a run writes, inside its one act."""
+    if options.whole:
+        outcomes.record(substrate, measured, now_ms)
+    how = Placing(options.trigger, now_ms, options.policy, options.max_stored)
+    placed = placing.place_all(substrate, analysis, how)
+    outcome = placing.told_as(base, placed)
+    if not options.whole:
+        return outcome
+    closed = placing.close(substrate, analysis, now_ms)
+    expired = placing.expire_acknowledged(substrate, now_ms)
+    _advance(substrate, analysis, placed.cut, here, moves, now_ms)
+    if placed.written and views.setting(substrate, FIRST_FOUND) is None:
+        views.set_setting(substrate, FIRST_FOUND, {"at": now_ms, "grains": here.grains})
+    return replace(outcome, closed=closed, expired=expired)
+
+
+def _advance(
+    substrate: Substrate, analysis: Analysis, cut: set[str], here: Position, moves: int, now_ms: int
+) -> None:
+    """Move the watermarks: the run's own, and that of each analyzer that did what it set out to do (RUN-4, D26)."""
+    faults = {name: one.hint for name, one in analysis.activations.items() if one.state == "failed"}
+    last = {"at": now_ms, "seq": here.seq, "grains": here.grains, "errors": here.errors}
+    views.set_setting(substrate, LAST_RUN, {**last, "failed": faults} if faults else last)
+    for name in analysis.ran:
+        if name not in cut:
+            mark = {"at": now_ms, "seq": here.seq, "moves": moves, "how": analysis.ways[name]}
+            views.set_setting(substrate, WATERMARK + name, mark)
+    for name, seq in analysis.reached.items():
+        mark = {"at": now_ms, "seq": seq, "moves": moves, "how": analysis.ways[name]}
+        views.set_setting(substrate, WATERMARK + name, mark)
+    if views.setting(substrate, FIRST_RUN) is None:
+        views.set_setting(substrate, FIRST_RUN, {"at": now_ms})
 
 
 # --- gates -------------------------------------------------------------------------------------------
 
 
 def gate(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
-    """Whether a run would go ahead, and what is new since the last one. Reads two counters and writes nothing."""
+    """Whether a run would go ahead, and what is new since the last one. Reads two counts and writes nothing (RUN-7)."""
+    for value in (options.min_new, options.min_new_errors, options.if_stale_ms):
+        _check_gate(value)
     here = views.position(substrate)
     last = views.setting(substrate, LAST_RUN) or {}
     # a substrate that counts what is there, not what arrived, counts less after something was forgotten
@@ -132,6 +178,14 @@ def gate(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     new_errors = max(0, here.errors - int(last.get("errors", 0)))
     skip = _gate(options, new_grains, new_errors, last.get("at"), now_ms)
     return RunOutcome("skipped" if skip else "ran", skip, new_grains, new_errors)
+
+
+def _check_gate(value: object) -> None:
+    # a gate that cannot be read must not open: the run would go ahead as if none had been asked for
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise LoopError(
+            "LOP-E034", "a gate is a whole number of 0 or more", "min_new=20, if_stale_ms=21_600_000"
+        )
 
 
 def _gate(
@@ -155,333 +209,6 @@ def _stale(last_at: int | None, now_ms: int, limit_ms: int) -> bool:
 
 
 def _chosen(only: Sequence[str], analyzers: Sequence[Analyzer]) -> tuple[str, ...]:
-    """The ids that ``only`` names, each by its id, by its family, or, built in, by its family without ``loop.``."""
-    named: dict[str, str] = {}
-    for manifest in (analyzer.manifest for analyzer in analyzers):
-        for name in (manifest.id, manifest.family, manifest.family.removeprefix("loop.")):
-            named.setdefault(name, manifest.id)
-    unknown = [name for name in only if name not in named]
-    if unknown:
-        known = sorted(analyzer.manifest.id for analyzer in analyzers)
-        raise LoopError("LOP-E033", "there is no such analyzer", "known: " + ", ".join(known))
-    return tuple(named[name] for name in only)
-
-
-# --- analysis: reads only ----------------------------------------------------------------------------
-
-
-def _analyze(
-    substrate: Substrate, analyzers: Sequence[Analyzer], options: RunOptions, now_ms: int
-) -> _Analysis:
-    result = _Analysis([], [], [], {})
-    ready = [one for one in _prepare(substrate, analyzers, options, now_ms, result) if _begin(one, result)]
-    for one in ready:
-        _let_look(one, result)
-    return result
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """An analyzer that may look, with what it may see."""
-
-    analyzer: Analyzer
-    context: Context
-    floor: str
-
-
-def _prepare(
-    substrate: Substrate,
-    analyzers: Sequence[Analyzer],
-    options: RunOptions,
-    now_ms: int,
-    result: _Analysis,
-) -> Iterator[_Ready]:
-    """The analyzers that take part in this run; ``result`` is told of the others."""
-    reader, books = Reader(substrate), Books(substrate)
-    covered = _covered(substrate)
-    for analyzer in analyzers:
-        manifest = analyzer.manifest
-        config = options.config.get(manifest.id, AnalyzerConfig())
-        if options.only and manifest.id not in options.only:
-            continue
-        if not (manifest.default_on if config.enabled is None else config.enabled):
-            result.skip(manifest.id, "disabled")
-            continue
-        missing = _missing(substrate, manifest.requires)
-        if missing:
-            result.skip(manifest.id, missing)
-            continue
-        try:
-            context = Context(
-                reader,
-                manifest.resolve(config.params),
-                now_ms,
-                views.user_namespaces(config.namespaces or options.namespaces),
-                manifest.family,
-                covered,
-                telemetry=views.capability(substrate, "telemetry"),
-                watermark=int((views.setting(substrate, WATERMARK + manifest.id) or {}).get("seq", 0)),
-                books=books,
-                budget=Budget(WORK_BUDGET),
-            )
-            yield _Ready(analyzer, context, _floor(config.severity_floor))
-        except DejaError as fault:
-            result.skip(manifest.id, str(fault))
-
-
-def _begin(one: _Ready, result: _Analysis) -> bool:
-    """Let an analyzer that works outside this process start before the others look; whether it may go on."""
-    start = getattr(one.analyzer, "begin", None)
-    if start is None:
-        return True
-    try:
-        start(one.context)
-    except BudgetSpent:
-        result.skip(one.analyzer.manifest.id, "budget")
-        return False
-    except DejaError as fault:
-        result.skip(one.analyzer.manifest.id, str(fault))
-        return False
-    return True
-
-
-def _let_look(one: _Ready, result: _Analysis) -> None:
-    name, drafts = one.analyzer.manifest.id, list[Any]()
-    try:
-        drafts.extend(one.analyzer.analyze(one.context))  # what was yielded before a budget ran out stays
-        if not drafts:
-            result.probes[name] = one.analyzer.probe(one.context)
-    except BudgetSpent:
-        result.skip(name, "budget")
-    except DejaError as fault:
-        result.skip(name, str(fault))
-        return
-    except Exception as fault:  # noqa: BLE001 - one analyzer's fault is reported and costs only its findings
-        result.skip(name, f"LOP-E030 failed: {type(fault).__name__}")
-        return
-    else:
-        result.ran.append(name)
-    _keep_acceptable(result, one.analyzer, one.context.params, drafts, one.floor)
-
-
-def _missing(substrate: Substrate, requires: Sequence[str]) -> str | None:
-    """Why an analyzer cannot work on this memory, with what provides it; None when nothing is missing."""
-    for name in requires:
-        if views.capability(substrate, name) is None:
-            return f"missing {name}: {_PROVIDED_BY.get(name, 'this memory does not offer it')}"
-    return None
-
-
-def _floor(floor: str | None) -> str:
-    if floor is not None and floor not in SEVERITIES:
-        raise LoopError("LOP-E031", "the severity floor must be one of " + ", ".join(SEVERITIES))
-    return floor or "info"
-
-
-def _covered(substrate: Substrate) -> dict[str, Covered]:
-    """Identity → up to where its newest apply covers evidence (RUN-3)."""
-    covered: dict[str, Covered] = {}
-    for row in views.ledger(substrate, ("applied",)):
-        if not row.foreign and (row.identity not in covered or row.decided_seq > covered[row.identity].seq):
-            covered[row.identity] = Covered(row.decided_seq, row.decided_at)
-    return covered
-
-
-def _keep_acceptable(
-    result: _Analysis, analyzer: Analyzer, params: Mapping[str, Any], drafts: Sequence[Draft], floor: str
-) -> None:
-    """Take what can be stored; what cannot costs only itself and is told once a reason, however many there are."""
-    manifest = analyzer.manifest
-    refused: Counter[str] = Counter()
-    for draft in drafts:
-        try:
-            bounded = accept(draft, manifest.target_classes)
-            key = identity(manifest.family, bounded.target_ref, bounded.action)
-        except LoopError as fault:
-            refused[str(fault)] += 1
-        except Exception as fault:  # noqa: BLE001 - a finding of the wrong shape costs only itself
-            refused[f"LOP-E011 malformed: {type(fault).__name__}"] += 1
-        else:
-            result.findings.append(_Finding(analyzer, params, bounded, key, floor))
-    for reason, count in sorted(refused.items()):
-        result.skip(manifest.id, f"{count} {'finding' if count == 1 else 'findings'} dropped: {reason}")
-
-
-# --- storing: one act --------------------------------------------------------------------------------
-
-
-def _store(
-    substrate: Substrate,
-    analysis: _Analysis,
-    base: RunOutcome,
-    options: RunOptions,
-    here: Position,
-    now_ms: int,
-) -> RunOutcome:
-    dropped: Counter[str] = Counter()
-    written: list[str] = []
-    refreshed = 0
-    known = views.ledger_by_identity(substrate, [finding.identity for finding in analysis.findings])
-    seen: set[str] = set()
-    for finding in analysis.findings:
-        if SEVERITIES.index(finding.draft.severity) < SEVERITIES.index(finding.floor):
-            dropped["below_floor"] += 1
-        elif finding.identity in seen:
-            dropped["duplicate"] += 1
-        else:
-            seen.add(finding.identity)
-            rows = known.get(finding.identity, [])
-            try:
-                reason, address, refreshes = _place(substrate, finding, rows, options.trigger, now_ms)
-            except ValidationError:  # this memory does not take such values: the others' findings are sound
-                reason, address, refreshes = "refused", None, False
-            refreshed += refreshes
-            if reason:
-                dropped[reason] += 1
-            if address:
-                written.append(address)
-    closed = 0
-    whole = not options.only and options.namespaces is None
-    if whole:
-        closed = _close(substrate, analysis, now_ms)
-        views.set_setting(
-            substrate, LAST_RUN, {"at": now_ms, "seq": here.seq, "grains": here.grains, "errors": here.errors}
-        )
-        for name in analysis.ran:
-            views.set_setting(substrate, WATERMARK + name, {"at": now_ms, "seq": here.seq})
-        if views.setting(substrate, FIRST_RUN) is None:
-            views.set_setting(substrate, FIRST_RUN, {"at": now_ms})
-    return replace(
-        base,
-        deduped=dropped.total(),
-        stored=len(written) - refreshed,
-        refreshed=refreshed,
-        closed=closed,
-        dropped=dict(dropped),
-        recommendations=tuple(written),
-    )
-
-
-def _place(
-    substrate: Substrate, finding: _Finding, rows: list[LedgerRow], trigger: str, now_ms: int
-) -> tuple[str | None, str | None, bool]:
-    """(reason it was not stored, address written, whether that is a refresh) for one finding (RUN-2, RUN-3)."""
-    ours = [row for row in rows if not row.foreign]
-    # one that cannot be read any more can be neither decided nor refreshed, so it must not hold the finding back
-    open_ = (row for row in reversed(ours) if row.status in ("pending", "approved"))
-    held = next((row for row in open_ if _body(substrate, row)), None)
-    occurrence = len(rows) + 1
-    if held:
-        body = _body(substrate, held)
-        torn = not held.creator
-        unchanged = _same_change if held.status == "approved" else _same
-        if body and not torn and unchanged(body, finding.draft):
-            return "open", None, False
-        if held.status == "pending" and not torn:
-            return None, _propose(substrate, finding, trigger, now_ms, len(rows), refreshes=held), True
-        lifecycle.expire(substrate, held, _BECAUSE_TORN if torn else _BECAUSE_CHANGED, now_ms)
-        return None, _propose(substrate, finding, trigger, now_ms, occurrence), False
-    if cooling_until(ours) > now_ms:
-        return "cooling", None, False
-    applied = [row.decided_seq for row in ours if row.status == "applied"]
-    newest = finding.draft.newest_evidence
-    if applied and newest is not None and newest <= max(applied):
-        return "applied", None, False
-    return None, _propose(substrate, finding, trigger, now_ms, occurrence), False
-
-
-def _propose(
-    substrate: Substrate,
-    finding: _Finding,
-    trigger: str,
-    now_ms: int,
-    occurrence: int,
-    refreshes: LedgerRow | None = None,
-) -> str:
-    """Store one recommendation with its first audit entry. ``occurrence`` counts from 1 within the identity."""
-    manifest = finding.analyzer.manifest
-    grain = recommendation_grain(
-        finding.draft,
-        analyzer=manifest.id,
-        params=finding.params,
-        identity=finding.identity,
-        now_ms=now_ms,
-        since=refreshes.since if refreshes else now_ms,
-        refreshes=refreshes.address if refreshes else None,
-        occurrence=occurrence,
-    )
-    put = substrate.supersede(refreshes.address, grain) if refreshes else substrate.put(grain)
-    if not put.new:
-        raise LoopError("LOP-E001", "the very bytes of this recommendation are already here", "run it again")
-    if refreshes:
-        lifecycle.record(substrate, refreshes.address)
-    creator = f"{'engine' if manifest.origin == 'builtin' else 'command'}:{manifest.id}"
-    audit.write(
-        substrate,
-        put.address,
-        previous=None,
-        to_status="pending",
-        actor=creator,
-        observer="system",
-        because=_BECAUSE_REFRESHED if refreshes else _BECAUSE_PROPOSED,
-        now_ms=now_ms,
-        notes={"creator": creator, "trigger": trigger, "source": manifest.origin},
-    )
-    lifecycle.record(substrate, put.address)
-    return put.address
-
-
-def _close(substrate: Substrate, analysis: _Analysis, now_ms: int) -> int:
-    """Expire open recommendations of analyzers that ran and no longer find them (RUN-4, RUN-6)."""
-    found = {finding.identity for finding in analysis.findings}
-    closed = 0
-    for row in views.ledger(substrate, ("pending", "approved")):
-        judged = row.analyzer in analysis.ran and row.created_at <= now_ms
-        # one that cannot be read is left as it is: `verify` names it, and nobody can decide about it
-        if judged and row.identity not in found and not row.foreign and _body(substrate, row):
-            lifecycle.expire(substrate, row, _BECAUSE_GONE, now_ms)
-            closed += 1
-    return closed
-
-
-def _body(substrate: Substrate, row: LedgerRow) -> Recommendation | None:
-    """The recommendation of a row, or None when its bytes cannot be read any more."""
-    try:
-        grain = substrate.get(row.address)
-        return read_recommendation(grain) if grain else None
-    except DejaError:
-        return None
-
-
-def _same_change(body: Recommendation, draft: Draft) -> bool:
-    """Whether an apply would do what the draft asks for. A confidence that was counted anew is no other change.
-
-    An approval is about the change: one more call, failed or not, must not take it back.
-    """
-    return [_without_confidence(op) for op in body.operations] == [
-        _without_confidence(op) for op in draft.operations
-    ]
-
-
-def _without_confidence(operation: Operation) -> dict[str, Any]:
-    plain = to_plain(operation)
-    if isinstance(plain.get("fields"), dict):
-        plain["fields"] = {name: value for name, value in plain["fields"].items() if name != "confidence"}
-    return plain
-
-
-def _counted(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments without the example: which of several failures is shown changes nothing about the finding."""
-    return {name: value for name, value in args.items() if name != "example"}
-
-
-def _same(body: Recommendation, draft: Draft) -> bool:
-    """Whether a stored recommendation already says what the draft says."""
-    return (
-        body.evidence == draft.evidence
-        and body.evidence_total == draft.evidence_total
-        and body.severity == draft.severity
-        and body.summary.template_id == draft.template_id
-        and _counted(body.summary.args) == _counted(draft.args)
-        and [to_plain(op) for op in body.operations] == [to_plain(op) for op in draft.operations]
-    )
+    """The ids that ``only`` names, each by its id, its family or the last part of that. Raises LOP-E033."""
+    manifests = [analyzer.manifest for analyzer in analyzers]
+    return tuple(config.named(manifests, name).id for name in only)

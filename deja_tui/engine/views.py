@@ -217,6 +217,49 @@ def ledger_by_identity(substrate: Substrate, identities: Sequence[str]) -> Mappi
     return {key: sorted(rows, key=lambda row: row.decided_seq) for key, rows in found.items()}
 
 
+def live_by_type(substrate: Substrate) -> dict[str, int]:
+    """Live grains of user namespaces by type; types without one are left out."""
+    if own := _own(substrate, "live_by_type"):
+        return own()  # type: ignore[no-any-return]
+    found = {kind: sum(grain.live for grain in substrate.scan(kind)) for kind in USER_TYPES}
+    return {kind: count for kind, count in found.items() if count}
+
+
+def claims(substrate: Substrate) -> dict[str, int]:
+    """Live grains of user namespaces by their declared ``verification_status``; those without one are left out."""
+    if own := _own(substrate, "claims"):
+        return own()  # type: ignore[no-any-return]
+    told = (
+        grain.get("verification_status")
+        for kind in USER_TYPES
+        for grain in substrate.scan(kind)
+        if grain.live
+    )
+    return dict(sorted(Counter(status for status in told if isinstance(status, str)).items()))
+
+
+def began(substrate: Substrate) -> int | None:
+    """When the first grain arrived, epoch ms; None where a substrate does not know."""
+    own = _own(substrate, "began")
+    return own() if own else None
+
+
+def moves(substrate: Substrate) -> int:
+    """A position in the log of everything that happens to grains; 0 where a substrate keeps none."""
+    own = _own(substrate, "moves")
+    return int(own()) if own else 0
+
+
+def disturbed(substrate: Substrate, after: int) -> frozenset[str] | None:
+    """Analyzers with an open recommendation of this memory that cites a grain which was superseded, retired, hidden or
+    opened again after the position ``after`` of `moves`.
+
+    None: any may have one, because something was forgotten, too much happened, or the substrate cannot tell.
+    """
+    own = _own(substrate, "disturbed")
+    return own(after) if own else None
+
+
 def caches_ledger(substrate: Substrate) -> bool:
     """Whether rows are kept; elsewhere the ledger is replayed from the grains each time."""
     return _own(substrate, "ledger_put") is not None

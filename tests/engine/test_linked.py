@@ -64,7 +64,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def test_it_runs_like_one_that_is_built_in(memory: Memory) -> None:
     """Same class: its finding is the engine's own, its line is its template's, its probe is asked."""
-    assert memory.loop.run().quiet[ID].unit == "planted facts"
+    assert memory.loop.run(explain=True).quiet[ID].unit == "planted facts"
     memory.add_fact("a", "b", "planted")
     outcome = memory.loop.run(only=["acme.fake"])
     assert (outcome.analyzers_run, outcome.stored) == ((ID,), 1)

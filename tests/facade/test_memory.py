@@ -304,7 +304,7 @@ def test_a_lease_that_cannot_be_given_back_does_not_hide_what_was_stored(
 def test_a_run_that_finds_nothing_says_why(memory: Memory) -> None:
     """Each analyzer that ran tells what it has and what it needs."""
     memory.record_tool_call("curl", "timeout", True, call_id="1")
-    quiet = memory.loop.run().quiet
+    quiet = memory.loop.run(explain=True).quiet
     assert (quiet["loop.tool_failure/1"].state, quiet["loop.tool_failure/1"].have) == ("below_threshold", 1)
     assert quiet["loop.duplicate_sweep/1"].state == "quiet"
 

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a memory and its loop stand: one frozen object that every surface shows, and why each analyzer does or does not fire.
+
+* HEA-1  it reads only, and at one moment: a surface asks inside one snapshot.
+* HEA-2  every analyzer has a state, a reason in counts, and where something can be done the command that does it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from deja_tui.engine import audit, config, fact_views, ledger, looking, views
+from deja_tui.engine.analyzer import DAY_MS, Analyzer, Manifest
+from deja_tui.engine.config import Settled
+from deja_tui.engine.faults import LoopError
+from deja_tui.engine.looking import Analysis, Looking
+from deja_tui.engine.objects import SEVERITIES, STATUSES, Activation
+from deja_tui.engine.pipeline import FIRST_FOUND, FIRST_RUN, LAST_RUN, WATERMARK
+from deja_tui.engine.policy import Effective, EffectivePolicy, Policy, in_force
+from deja_tui.engine.substrate import LedgerRow, Substrate
+from deja_tui.errors import DejaError
+
+STALE_MS: Final = 7 * DAY_MS
+STALE_GRAINS: Final = 100
+LAST_VERIFY: Final = "loop.last_verify"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzerState:
+    """One analyzer as it stands: what it is, how it is set, whether it fires and why, and what to do about it.
+
+    ``settled`` is None when a layer says something its manifest does not take; ``activation`` then tells what.
+    ``looked_at`` is when it last looked (epoch ms), None: never. ``open`` and ``applied`` count its recommendations made
+    here. ``next`` is a command, "" when there is nothing to do.
+    """
+
+    manifest: Manifest
+    settled: Settled | None
+    activation: Activation
+    looked_at: int | None
+    open: int
+    applied: int
+    next: str
+
+    @property
+    def id(self) -> str:
+        return self.manifest.id
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Audit chains of what is open or applied here: how many hold together, how many do not."""
+
+    verified: int
+    broken: int
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """A memory and its loop at ``at`` (epoch ms UTC).
+
+    ``grains``: live ones of user namespaces by type. ``claims``: those by declared verification status. ``forks``: open
+    ones. ``past_end``: live grains past their declared end. ``new_grains`` and ``new_errors`` arrived since the last run.
+    ``stale``: never run, a week old, or a hundred grains behind. ``queue``: recommendations made here by status, refreshed
+    ones left out; ``foreign``: those of other copies. ``time_to_first``: from the first grain to the first recommendation,
+    ms; None: there is none yet. ``verified_at`` and ``verify_faults``: of the last `verify` that was noted here.
+    """
+
+    at: int
+    grains: Mapping[str, int]
+    claims: Mapping[str, int]
+    chains: Chains
+    forks: int
+    past_end: int
+    last_run: int | None
+    watermark: int
+    new_grains: int
+    new_errors: int
+    stale: bool
+    queue: Mapping[str, int]
+    pending: Mapping[str, int]  # by severity
+    foreign: int
+    approved: int  # of all that was decided, how many were approved, applied or rolled back
+    rejected: int
+    time_to_first: int | None
+    policy: EffectivePolicy
+    analyzers: tuple[AnalyzerState, ...]
+    verified_at: int | None = None
+    verify_faults: int = 0
+
+    @property
+    def live(self) -> int:
+        return sum(self.grains.values())
+
+
+def health(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | None, now_ms: int) -> Health:
+    """The whole report."""
+    here, last = views.position(substrate), _mapping(views.setting(substrate, LAST_RUN))
+    rows = views.ledger(substrate)
+    ours = [row for row in rows if not row.foreign]
+    queue = Counter(row.status for row in ours)
+    last_at = _number(last.get("at"))
+    new = max(0, here.grains - (_number(last.get("grains")) or 0))
+    checked = _mapping(views.setting(substrate, LAST_VERIFY))
+    return Health(
+        at=now_ms,
+        grains=views.live_by_type(substrate),
+        claims=views.claims(substrate),
+        chains=_chains(substrate, ours),
+        forks=len(fact_views.forks(substrate, None)),
+        past_end=len(fact_views.ended(substrate, None, now_ms)),
+        last_run=last_at,
+        watermark=_number(last.get("seq")) or 0,
+        new_grains=new,
+        new_errors=max(0, here.errors - (_number(last.get("errors")) or 0)),
+        stale=last_at is None or now_ms - last_at >= STALE_MS or new >= STALE_GRAINS,
+        queue={status: queue[status] for status in STATUSES},
+        pending=_by_severity(row for row in ours if row.status == "pending"),
+        foreign=len(rows) - len(ours),
+        approved=sum(queue[status] for status in ("approved", "applied", "rolled_back")),
+        rejected=queue["rejected"],
+        time_to_first=_time_to_first(substrate, ours),
+        policy=effective(substrate, known, policy),
+        analyzers=analyzers(substrate, known, policy, now_ms),
+        verified_at=_number(checked.get("at")),
+        verify_faults=_number(checked.get("faults")) or 0,
+    )
+
+
+def _by_severity(rows: Iterable[LedgerRow]) -> dict[str, int]:
+    found = Counter(row.severity for row in rows)
+    return {severity: found[severity] for severity in reversed(SEVERITIES)}
+
+
+def _chains(substrate: Substrate, ours: Sequence[LedgerRow]) -> Chains:
+    """Chains of what may still be decided or undone; `verify` checks all of them."""
+    verified = broken = 0
+    for row in ours:
+        if row.status not in ("pending", "approved", "applied"):
+            continue
+        try:
+            sound = audit.chain(substrate, row).verified
+        except DejaError:
+            sound = False
+        verified, broken = verified + sound, broken + (not sound)
+    return Chains(verified, broken)
+
+
+def _time_to_first(substrate: Substrate, ours: Sequence[LedgerRow]) -> int | None:
+    first = _number(_mapping(views.setting(substrate, FIRST_FOUND)).get("at"))
+    if first is None:
+        first = min((row.since for row in ours), default=None)
+    begin = views.began(substrate)
+    if begin is None:
+        begin = _number(_mapping(views.setting(substrate, FIRST_RUN)).get("at"))
+    return None if first is None or begin is None else max(0, first - begin)
+
+
+# --- analyzers ---------------------------------------------------------------------------------------
+
+
+def analyzers(
+    substrate: Substrate, known: Sequence[Analyzer], policy: Policy | None, now_ms: int
+) -> tuple[AnalyzerState, ...]:
+    """The state of every analyzer, in the order of a run (HEA-2)."""
+    told = Analysis()
+    how = Looking(now_ms, policy=policy, full=True)
+    ready = {one.analyzer.manifest.id: one for one in looking.prepare(substrate, known, how, told)}
+    failed = _mapping(_mapping(views.setting(substrate, LAST_RUN)).get("failed"))
+    file = config.rows(substrate)
+    books = _Books(substrate, now_ms)
+    states = []
+    for manifest in (one.manifest for one in known):
+        one = ready.get(manifest.id)
+        activation = looking.probed(one) if one else told.activations[manifest.id]
+        if one and manifest.id in failed:
+            activation = Activation("failed", hint=str(failed[manifest.id]))
+        activation = books.cooled(manifest, _until(activation, now_ms))
+        try:
+            settled = one.settled if one else config.settle(manifest, file.get(manifest.id), None, policy)
+        except LoopError:
+            settled = None
+        looked = _number(_mapping(views.setting(substrate, WATERMARK + manifest.id)).get("at"))
+        counts = books.counts(manifest)
+        states.append(
+            AnalyzerState(
+                manifest,
+                settled,
+                activation,
+                looked,
+                counts["pending"] + counts["approved"],
+                counts["applied"],
+                _next(manifest, activation, counts),
+            )
+        )
+    return tuple(states)
+
+
+def _until(activation: Activation, now_ms: int) -> Activation:
+    """Watching in days, with the moment at which it will have watched long enough."""
+    if activation.state != "watching" or activation.until is not None or "day" not in activation.unit:
+        return activation
+    return replace(activation, until=now_ms + max(0, activation.need - activation.have) * DAY_MS)
+
+
+class _Books:
+    """What was recommended here, by family."""
+
+    def __init__(self, substrate: Substrate, now_ms: int) -> None:
+        self._by_family: dict[str, dict[str, list[LedgerRow]]] = {}
+        self._now_ms = now_ms
+        for row in sorted(views.ledger(substrate), key=lambda row: (row.decided_seq, row.address)):
+            if not row.foreign:
+                family = row.analyzer.rsplit("/", 1)[0]
+                self._by_family.setdefault(family, {}).setdefault(row.identity, []).append(row)
+
+    def counts(self, manifest: Manifest) -> Counter[str]:
+        rows = self._by_family.get(manifest.family, {}).values()
+        return Counter(row.status for found in rows for row in found)
+
+    def cooled(self, manifest: Manifest, activation: Activation) -> Activation:
+        """``cooling`` where an analyzer that fires has nothing open and something that waits."""
+        waiting = [
+            until
+            for rows in self._by_family.get(manifest.family, {}).values()
+            if (until := ledger.cooling_until(rows)) > self._now_ms
+        ]
+        counts = self.counts(manifest)
+        if activation.state != "active" or not waiting or counts["pending"] or counts["approved"]:
+            return activation
+        return Activation("cooling", len(waiting), 0, "findings rejected lately", until=min(waiting))
+
+
+def _next(manifest: Manifest, activation: Activation, counts: Counter[str]) -> str:
+    """The command that gets an analyzer further, or shows what it has."""
+    name = manifest.family.rsplit(".", 1)[-1] if manifest.family.startswith("loop.") else manifest.id
+    match activation.state:
+        case "disabled" if activation.hint == "policy":
+            return "deja loop policy"
+        case "disabled":
+            return f"deja loop enable {name} --because REASON"
+        case "missing" if activation.unit == "telemetry":
+            return "deja recall SUBJECT"
+        case "failed":
+            return f"deja loop run --only {name} --dry-run"
+        case "active":
+            return "deja loop list" if counts["pending"] else "deja loop run"
+        case "cooling":
+            return "deja loop list --status rejected"
+        case _:
+            return activation.hint if activation.hint.startswith("deja ") else ""
+
+
+# --- policy ------------------------------------------------------------------------------------------
+
+
+def effective(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | None) -> EffectivePolicy:
+    """Everything in force, the file's settings of analyzers included, each with its layer."""
+    return in_force(policy, [one.manifest for one in known], file=_of_file(substrate, known, policy))
+
+
+def _of_file(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | None) -> list[Effective]:
+    rows = config.rows(substrate)
+    here = {one.manifest.id: one.manifest for one in known}
+    told: list[Effective] = []
+    for name, row in sorted(rows.items()):
+        manifest = here.get(name)
+        for part, value in config.plain(row.config).items():
+            layer = row.source if part == "enabled" and row.source != "local" else "file"
+            told.append(Effective(f"{name}.{part}", value, layer, _note(manifest, part, policy)))
+    return told
+
+
+def _note(manifest: Manifest | None, part: str, policy: Policy | None) -> str:
+    if manifest is None:
+        return "this analyzer is not here: kept, without effect"
+    if part == "enabled" and policy is not None and policy.denies(manifest.id):
+        return "the host's policy denies it"
+    if part == "severity_floor" and policy is not None and policy.floor(manifest.id):
+        return f"the host's floor is {policy.floor(manifest.id)}: the stricter counts"
+    return ""
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
