@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any history of writes in two copies that exchange bundles in any order: they end with the same heads (D3)."""
+"""Any history of writes in copies that exchange bundles in any order and direction: they end with the same heads (D3)."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.support import NOW
 
 SUBJECTS = ["ada", "bob"]
 OBJECTS = ["tea", "milk", "rum"]
-WHICH = st.integers(0, 1)
+WHICH = st.integers(0, 5)  # taken modulo the number of copies
 PICK = st.integers(0, 99)
 AT = st.integers(0, 2)
 KINDS = ["supersede", "supersede", "merge", "retire", "forget"]
@@ -30,12 +31,14 @@ REFUSED = ("MEM-E001", "MEM-E002", "MEM-E003", "VAL-E001")
 
 
 class Replicas(RuleBasedStateMachine):
-    """Two copies that write on their own, send each other bundles, new and old ones, and now and then meet."""
+    """Copies that write on their own, send each other bundles, new and old ones, and now and then all meet."""
+
+    count = 2
 
     def __init__(self) -> None:
         super().__init__()
         self._folder = tempfile.TemporaryDirectory(dir=RAM)
-        self.clocks = [Clock(), Clock(NOW - 3)]
+        self.clocks = [Clock(NOW - 3 * number) for number in range(self.count)]
         self.copies = [
             Memory.open(self._path(f"{n}.deja"), clock=clock, durability="normal")
             for n, clock in enumerate(self.clocks)
@@ -51,6 +54,9 @@ class Replicas(RuleBasedStateMachine):
             memory.close()
         self._folder.cleanup()
 
+    def _copy(self, which: int) -> Memory:
+        return self.copies[which % self.count]
+
     def _try(self, step: Callable[[], Any]) -> None:
         try:
             step()
@@ -60,7 +66,7 @@ class Replicas(RuleBasedStateMachine):
 
     def _any(self, which: int, pick: int) -> StoredGrain | None:
         """Some grain: a live one three times out of four, where there is one."""
-        found = sorted(self.copies[which].store.scan("fact"), key=lambda grain: grain.address)
+        found = sorted(self._copy(which).store.scan("fact"), key=lambda grain: grain.address)
         live = [grain for grain in found if grain.live]
         found = live if live and pick % 4 else found
         return found[pick // 4 % len(found)] if found else None
@@ -69,29 +75,40 @@ class Replicas(RuleBasedStateMachine):
     def begin_alike(self, texts: list[str]) -> None:
         for text in texts:
             self.add(0, "ada", text, 0)
-        self.send(0)
+        for to in range(1, self.count):
+            self.send(0, to)
 
     # --- what a copy does on its own ---
 
     @rule(which=WHICH, subject=st.sampled_from(SUBJECTS), text=st.sampled_from(OBJECTS), at=AT)
     def add(self, which: int, subject: str, text: str, at: int) -> None:
         content = {"subject": subject, "relation": "likes", "object": text, "created_at": NOW + at}
-        self._try(lambda: self.copies[which].add("fact", content))
+        self._try(lambda: self._copy(which).add("fact", content))
 
     @rule(which=WHICH, kind=st.sampled_from(KINDS), pick=PICK, two=PICK, text=st.sampled_from(OBJECTS), at=AT)
     def change(self, which: int, kind: str, pick: int, two: int, text: str, at: int) -> None:
         grain = self._any(which, pick)
         if grain is not None:
-            self._try(lambda: getattr(self, f"_{kind}")(self.copies[which], grain, two, text, at))
+            self._try(lambda: getattr(self, f"_{kind}")(self._copy(which), grain, two, text, at))
 
-    @rule(which=WHICH, kind=st.sampled_from(KINDS), pick=PICK, two=PICK, text=st.sampled_from(OBJECTS), at=AT)
-    def change_and_send(self, which: int, kind: str, pick: int, two: int, text: str, at: int) -> None:
+    @rule(
+        which=WHICH,
+        to=WHICH,
+        kind=st.sampled_from(KINDS),
+        pick=PICK,
+        two=PICK,
+        text=st.sampled_from(OBJECTS),
+        at=AT,
+    )
+    def change_and_send(
+        self, which: int, to: int, kind: str, pick: int, two: int, text: str, at: int
+    ) -> None:
         self.change(which, kind, pick, two, text, at)
-        self.send(which)
+        self.send(which, to)
 
     @rule(pick=PICK, two=PICK, at=AT)
-    def both_supersede_one(self, pick: int, two: int, at: int) -> None:
-        for which in (0, 1):
+    def each_supersedes_one(self, pick: int, two: int, at: int) -> None:
+        for which in range(self.count):
             self.change(which, "supersede", pick, two, OBJECTS[which], at)
 
     def _supersede(self, memory: Memory, grain: StoredGrain, two: int, text: str, at: int) -> None:
@@ -109,35 +126,48 @@ class Replicas(RuleBasedStateMachine):
     def _forget(self, memory: Memory, grain: StoredGrain, two: int, text: str, at: int) -> None:
         memory.forget(grain.address, because="asked to")
 
-    @rule(which=WHICH, by=st.sampled_from([-5_000, 1, 5_000]))
+    @rule(which=WHICH, by=st.sampled_from([-86_400_000, -5_000, -1, 1, 5_000]))
     def let_time_pass(self, which: int, by: int) -> None:
-        self.clocks[which].at += by
+        self.clocks[which % self.count].at += by
 
     # --- what they do together ---
 
-    @rule(which=WHICH)
-    def send(self, which: int) -> None:
+    @rule(which=WHICH, to=WHICH)
+    def send(self, which: int, to: int) -> None:
+        """A whole bundle, also to itself: a copy knows what it wrote."""
+        self._send(which, to)
+
+    def _send(self, which: int, to: int) -> int:
         path = self._path(f"{len(self.sent)}.mgb")
-        self.copies[which].bundle(path)
+        self._copy(which).bundle(path)
         self.sent.append(path)
-        self.copies[1 - which].import_bundle(path)
+        report = self._copy(to).import_bundle(path)
+        assert not report.refused
+        return report.applied
+
+    @rule(which=WHICH, to=WHICH, share=st.integers(1, 3))
+    def send_what_is_new(self, which: int, to: int, share: int) -> None:
+        """A bundle that begins somewhere in the log: it may speak of grains that the other copy does not have."""
+        path = self._path(f"{len(self.sent)}.mgb")
+        since = self._copy(which).stats()["operations"] * share // 4
+        self._copy(which).bundle(path, since=since)
+        self.sent.append(path)
+        self._copy(to).import_bundle(path)
 
     @rule(which=WHICH, pick=PICK)
     def send_an_old_one_again(self, which: int, pick: int) -> None:
         if self.sent:
-            self.copies[which].import_bundle(self.sent[pick % len(self.sent)])
+            self._copy(which).import_bundle(self.sent[pick % len(self.sent)])
 
     @rule()
     def meet(self) -> None:
+        ways = list(permutations(range(self.count), 2))
         for _ in range(2):
-            self.send(0)
-            self.send(1)
-        for which in (0, 1):
-            path = self._path("last.mgb")
-            self.copies[which].bundle(path)
-            assert self.copies[1 - which].import_bundle(path).applied == 0
-        one, two = self.copies
-        assert self._state(one) == self._state(two)
+            for which, to in ways:
+                self._send(which, to)
+        assert [self._send(which, to) for which, to in ways] == [0] * len(ways)
+        first, *others = map(self._state, self.copies)
+        assert all(other == first for other in others)
         for memory in self.copies:
             assert memory.verify() == ()
 
@@ -150,6 +180,19 @@ class Replicas(RuleBasedStateMachine):
         }
 
 
+class ThreeReplicas(Replicas):
+    """What two agree on by luck of the order, three need not."""
+
+    count = 3
+
+
+TestThreeReplicas = ThreeReplicas.TestCase
+TestThreeReplicas.settings = settings(
+    max_examples=40,
+    stateful_step_count=24,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 TestReplicas = Replicas.TestCase
 TestReplicas.settings = settings(
     max_examples=100,
