@@ -16,13 +16,14 @@ from typing import Any, Final, Protocol
 
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.commands import LIMIT_MS, connect
-from deja_tui.engine import RunOptions, drafts, lifecycle, pipeline, reports, views
+from deja_tui.engine import RunOptions, drafts, lifecycle, outcomes, pipeline, reports, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.outcomes import Reviewed
 from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
@@ -361,6 +362,16 @@ class Loop(Settings):
             raise ValidationError("VAL-E001", "a decision is about exactly one address, given as a text")
         lifecycle.check_reason(because)
         return self.resolve(address), because, self._memory.who, self._memory.clock()
+
+    def outcomes(self, address: str | None = None) -> list[Reviewed]:
+        """What was counted over equal spans before and after each apply (D23), the newest measurement first.
+
+        ``address``: of one recommendation, or a unique start of it; None: all. Raises LOP-E040, MEM-E004, LOP-E022.
+        """
+        self._memory.who.need("read")
+        wanted = None if address is None else self.resolve(address)
+        found = outcomes.reviewed(self._substrate)
+        return [one for one in found if wanted in (None, one.outcome.recommendation)]
 
     def change_token(self) -> object:
         """A value that changes whenever this file changed; equal values mean nothing did."""

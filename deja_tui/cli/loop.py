@@ -23,6 +23,7 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "withdraw": ("deja_tui.cli.loop", "withdraw", "Take an approval back before it is applied."),
     "apply": ("deja_tui.cli.loop", "apply", "Carry out one approved recommendation."),
     "rollback": ("deja_tui.cli.loop", "rollback", "Undo one applied recommendation exactly."),
+    "outcomes": ("deja_tui.cli.loop_outcomes", "outcomes", "Count before and after what was applied."),
 }
 _UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What became of applied recommendations, in counts (D23).
+
+People read both counts and *changed* or *unchanged*; *fewer* or *more* only when both spans hold ten observations or more.
+There are no shares and no causes: a memory knows what came before and after, not why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final
+
+from deja_tui.engine.outcomes import CONTRADICTIONS, TOOL_ERRORS, Outcome, Reviewed
+from deja_tui.engine.templates import render
+from deja_tui.present.line import Line, Span, line, plain, wrapped
+from deja_tui.present.recommendation import status_word
+from deja_tui.present.words import plural, short
+from deja_tui.text import clean, utc
+
+ENOUGH: Final = 10
+NONE_YET: Final = (
+    "No outcomes yet. What was applied is measured after 1, 7 and 30 days, at the first run after each."
+)
+_DAY_MS: Final = 86_400_000
+_HOUR_MS: Final = 3_600_000
+
+
+def word(outcome: Outcome) -> str:
+    """unchanged, changed, fewer, more, or no baseline."""
+    if outcome.before is None:
+        return "no baseline"
+    if outcome.before == outcome.after:
+        return "unchanged"
+    if min(outcome.before_n, outcome.after_n) < ENOUGH:
+        return "changed"
+    return "fewer" if outcome.after < outcome.before else "more"
+
+
+def span(ms: int) -> str:
+    """``1 day``, ``7 days``, ``6 hours``."""
+    if ms % _DAY_MS == 0:
+        return plural(ms // _DAY_MS, "day")
+    return plural(ms // _HOUR_MS, "hour") if ms % _HOUR_MS == 0 else plural(ms // 1_000, "second")
+
+
+def counts(outcome: Outcome) -> str:
+    """``5 of 6 calls failed that way before, 1 of 9 after``: both counts, each out of how many."""
+    after = _count(outcome.metric, outcome.after, outcome.after_n)
+    if outcome.before is None:
+        reach = f"nothing to compare with: the record does not reach {span(outcome.horizon_ms)} further back"
+        return f"{after} after; {reach}"
+    return f"{_count(outcome.metric, outcome.before, outcome.before_n)} before, {_short(outcome)} after"
+
+
+def _count(metric: str, found: int, out_of: int) -> str:
+    if metric == TOOL_ERRORS:
+        return f"{found:,} of {plural(out_of, 'call')} failed that way"
+    if metric == CONTRADICTIONS:
+        return plural(found, "value that conflicts", "values that conflict")
+    return f"{found:,} of {out_of:,}"
+
+
+def _short(outcome: Outcome) -> str:
+    if outcome.metric == CONTRADICTIONS:
+        return f"{outcome.after:,}"
+    return f"{outcome.after:,} of {outcome.after_n:,}"
+
+
+def heading(one: Reviewed) -> Line:
+    """Address, status, when it was applied, and the line of the recommendation."""
+    told = render(one.recommendation.summary.template_id, one.recommendation.summary.args)
+    applied = f"  {status_word(one.status)}, in effect from {utc(one.outcome.applied_at)}  "
+    return line(Span(short(one.outcome.recommendation), "address"), Span(applied, "dim"), clean(told))
+
+
+def row(outcome: Outcome) -> Line:
+    """One span: ``7 days: 5 of 6 calls failed that way before, 1 of 9 after: changed``."""
+    told = word(outcome)
+    parts: tuple[str | Span, ...] = (f"{span(outcome.horizon_ms)}: ", counts(outcome))
+    return line(*parts) if told == "no baseline" else line(*parts, ": ", Span(told, "strong"))
+
+
+def blocks(found: Sequence[Reviewed]) -> list[list[Line]]:
+    """A heading and its spans, shortest first, for each recommendation; the newest measured first."""
+    grouped = [list(group) for _, group in groupby(_in_blocks(found), key=_address)]
+    return [
+        [heading(group[0]), *(row(one.outcome) for one in sorted(group, key=_horizon))] for group in grouped
+    ]
+
+
+def _in_blocks(found: Sequence[Reviewed]) -> list[Reviewed]:
+    newest: dict[str, int] = {}
+    for one in found:
+        newest[_address(one)] = max(newest.get(_address(one), 0), one.outcome.measured_at)
+    return sorted(found, key=lambda one: (-newest[_address(one)], _address(one)))
+
+
+def _address(one: Reviewed) -> str:
+    return one.outcome.recommendation
+
+
+def _horizon(one: Reviewed) -> int:
+    return one.outcome.horizon_ms
+
+
+def outcome_lines(found: Sequence[Reviewed], width: int) -> list[str]:
+    """The report as plain text, wrapped."""
+    if not found:
+        return [NONE_YET]
+    return [plain(told).rstrip() for told in _laid_out(blocks(found), width)]
+
+
+def _laid_out(found: Iterable[Sequence[Line]], width: int) -> Iterable[Line]:
+    for heading_, *rows in found:
+        yield from wrapped([heading_], width, 2)
+        for each in rows:
+            yield from wrapped([line("  ", each)], width, 4)
