@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the query language costs: ``python benchmarks/cal.py --grains 10000``.
+"""What the query language costs: ``python benchmarks/cal.py --grains 10000 --peer /path/to/python``.
 
-CPU time (user and system) of this process, medians of single calls. Parse and plan are measured without any cache:
-the language keeps none. The corpus is the one of ``benchmarks/store.py``.
+CPU time (user and system) of this process, medians of single calls. Parse and plan are measured without any cache. The corpus is the one of ``benchmarks/store.py``. With ``--peer``, a Python that can import the reference product
+(the extra ``interop``), the same grains are taken in there from a bundle, both run the same statements in turns, and the
+ratio is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +28,24 @@ from deja_tui.cal.plan import Reader, plan_recall
 from deja_tui.store.memory import Store
 
 BAR_US = 60
+BAR_OF_PEER = 0.8
+ROUNDS = 9
+_PEER = """
+import dejadb, json, sys, time
+bundle, file = sys.argv[1:3]
+db = dejadb.DejaDB(file)
+db.import_bundle(bundle)
+statements = json.loads(sys.stdin.readline())
+rows = sum(len(json.loads(db.cal(text))["grains"]) for text in statements)
+print(rows, flush=True)
+def timed(call):
+    start = time.process_time_ns()
+    for text in statements:
+        call(text)
+    return (time.process_time_ns() - start) / 1000 / len(statements)
+for _ in sys.stdin:
+    print(timed(db.cal), timed(lambda text: json.loads(db.cal(text))), flush=True)
+"""
 SIMPLE = [
     'RECALL facts WHERE subject = "person-1"',
     'RECALL facts WHERE subject = "person-1" AND relation = "prefers" LIMIT 10',
@@ -94,12 +115,62 @@ def measure_reads(store: Store, entries: list[dict[str, object]], words: list[st
     )
 
 
+def measure_peer(python: str, store: Store, folder: Path, subjects: list[str], report: Report) -> bool:
+    """RECALL by subject here and there, round by round in turns; whether ours stays within the bar.
+
+    A program uses rows, so the bar compares typed rows with the reference's text after it was decoded; text against text
+    is given beside it. Every statement is written out with its subject, none twice in 256.
+    """
+    bundle = folder / "a.mgb"
+    store.bundle(bundle)
+    statements = [f"RECALL facts WHERE subject = {json.dumps(name)} LIMIT 16" for name in subjects]
+    session = Session(Host(store, "shared", lambda: NOW))
+    command = [python, "-c", _PEER, str(bundle), str(folder / "peer.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdin is not None
+        assert peer.stdout is not None
+
+        def ask(line: str) -> list[float]:
+            peer.stdin.write(line + "\n")  # type: ignore[union-attr]
+            peer.stdin.flush()  # type: ignore[union-attr]
+            return [float(told) for told in peer.stdout.readline().split()]  # type: ignore[union-attr]
+
+        (theirs,) = ask(json.dumps(statements))
+        ours = sum(len(session.run(text).as_json()["grains"]) for text in statements)
+        assert ours == theirs, f"{ours} rows here, {theirs} there"
+        rounds = [
+            (*ask(""), one_round(session, statements), one_round(session, statements, as_text=True))
+            for _ in range(ROUNDS)
+        ]
+        peer.kill()  # it would tidy up its file for a minute
+    text, decoded, typed, own_text = (median(times) for times in zip(*rounds, strict=True))
+    each_has = f"{ours / len(statements):.1f} rows a statement"
+    report.add("reference: RECALL, decoded", (decoded, decoded), each_has)
+    report.add(
+        "RECALL by subject, typed rows", (typed, typed), f"{typed / decoded:.2f} of it, bar {BAR_OF_PEER}"
+    )
+    report.add("reference: RECALL, its text", (text, text), f"typed rows are {typed / text:.2f} of it")
+    report.add("RECALL by subject, JSON text", (own_text, own_text), f"{own_text / text:.2f} of it")
+    return typed <= BAR_OF_PEER * decoded
+
+
+def one_round(session: Session, statements: list[str], *, as_text: bool = False) -> float:
+    """Mean CPU time of one statement, in µs."""
+    start = time.process_time_ns()
+    for text in statements:
+        found = session.run(text)
+        if as_text:
+            json.dumps(found.as_json(), ensure_ascii=False, separators=(",", ":"))
+    return (time.process_time_ns() - start) / 1000 / len(statements)
+
+
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__)
     ask.add_argument("--grains", type=int, default=10_000)
     ask.add_argument("--seed", type=int, default=1)
     ask.add_argument("--json", action="store_true")
     ask.add_argument("--plan-only", action="store_true")
+    ask.add_argument("--peer", metavar="PYTHON", help="a Python that can import the reference product")
     args = ask.parse_args()
     report = Report(args.json)
     met = measure_plan(report)
@@ -110,6 +181,10 @@ def main() -> None:
         ):
             entries, words = fill(store, args.grains, args.seed, report)
             measure_reads(store, entries, words, report)
+            if args.peer:
+                facts = [entry["fields"]["subject"] for entry in entries if entry["type"] == "fact"]
+                typical = facts[:: max(1, len(facts) // 1_000)][:1_000]
+                met = measure_peer(args.peer, store, Path(folder), typical, report) and met
     report.done()
     sys.exit(0 if met else 1)
 

@@ -181,14 +181,14 @@ class Binder:
 
     def bind(self, node: ast.Condition) -> Bound:
         match node:
+            case ast.Compare():  # first, because nearly every condition is one
+                return self._compare(node)
             case ast.And(parts=parts):
-                return All(tuple(self.bind(part) for part in parts))
+                return All(tuple([self.bind(part) for part in parts]))
             case ast.Or(parts=parts):
-                return AnyPart(tuple(self.bind(part) for part in parts))
+                return AnyPart(tuple([self.bind(part) for part in parts]))
             case ast.Not(part=part):
                 return No(self.bind(part))
-            case ast.Compare():
-                return self._compare(node)
             case ast.Member():
                 return self._member(node)
             case ast.Null(field=name, negated=negated):
@@ -362,8 +362,7 @@ def matcher(bound: Bound) -> Matcher:
     """A function that decides about one row (COND-1). Recursion ends where the parser's depth does."""
     match bound:
         case All(parts=parts):
-            each = tuple(matcher(part) for part in parts)
-            return lambda row: all(test(row) for test in each)
+            return _all(tuple(matcher(part) for part in parts))
         case AnyPart(parts=parts):
             some = tuple(matcher(part) for part in parts)
             return lambda row: any(test(row) for test in some)
@@ -372,6 +371,14 @@ def matcher(bound: Bound) -> Matcher:
             return lambda row: not inner(row)
         case Test():
             return _test(bound)
+
+
+def _all(each: tuple[Matcher, ...]) -> Matcher:
+    if len(each) == 2:
+        one, other = each
+        return lambda row: one(row) and other(row)
+
+    return lambda row: all(test(row) for test in each)
 
 
 def _test(test: Test) -> Matcher:
@@ -391,7 +398,7 @@ def _test(test: Test) -> Matcher:
     if op == "STARTS":
         return lambda row: isinstance(held := read(row), str) and held.startswith(value)
     if kind in ("text", "hash") and op == "=":
-        return lambda row: bool(read(row) == value)
+        return lambda row: read(row) == value  # of what `read` gives only a text equals a text
     if kind in ("text", "hash") and op == "in":
         among = frozenset(value)
         return lambda row: isinstance(held := read(row), str) and held in among

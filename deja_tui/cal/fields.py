@@ -49,13 +49,15 @@ def _part(name: str) -> Read:
     """A part of a fact: as absent where the three are not all text, because such a fact has no key."""
 
     def read(row: Row) -> Any:
-        value = row.get(name)
-        if row.grain_type == "fact" and row.grain is not None:
-            fields = row.grain.fields
-            subject, relation, told = fields.get("subject"), fields.get("relation"), fields.get("object")
-            if not (isinstance(subject, str) and isinstance(relation, str) and isinstance(told, str)):
-                return None
-        return value
+        grain = row.grain
+        if grain is None:
+            return row.get(name)
+        fields = grain.fields
+        if grain.type == "fact":
+            for part in ("subject", "relation", "object"):
+                if not isinstance(fields.get(part), str):
+                    return None
+        return fields.get(name) if row.plain else row.get(name)
 
     return read
 

@@ -45,6 +45,8 @@ _OPEN: Final = Lowered(None, False, False)
 def lower(bound: Bound) -> Lowered:
     """The filter of a condition."""
     match bound:
+        case Test():  # first, because nearly every condition is one
+            return _test(bound)
         case All(parts=parts):
             each = [lower(part) for part in parts]
             found = tuple(told.filter for told in each if told.filter is not None)
@@ -60,8 +62,6 @@ def lower(bound: Bound) -> Lowered:
             )
         case No():
             return _OPEN
-        case Test():
-            return _test(bound)
 
 
 def _test(test: Test) -> Lowered:

@@ -26,14 +26,8 @@ from deja_tui.store.filters import Filter, Selection
 LOOP_SPACES: Final = ("deja-loop", "loop")
 _ALWAYS_KEYED: Final = frozenset(("session_id", "hash", "time", "created_at", "valid_to"))
 _WITH_SUBJECT: Final = _ALWAYS_KEYED | {"subject"}
-_NO_FIELDS: Final[frozenset[str]] = frozenset()
-_COVERED: Final = {
-    "fact": _WITH_SUBJECT | {"relation", "object"},
-    "event": _WITH_SUBJECT,
-    "observation": _WITH_SUBJECT,
-    "goal": _WITH_SUBJECT,
-}
-"""Type → fields that an index knows of every grain of the type; of other types it knows only some."""
+_WITH_FACT: Final = _WITH_SUBJECT | {"relation", "object"}
+"""Fields that an index knows of every grain, and of every fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,8 @@ def plan_recall(node: ast.Recall, env: Env, reader: Reader, *, superseded: bool 
         text = env.text_of(queries[0].value)
     if node.namespace is not None:
         spaces = _both(spaces, (env.text_of(node.namespace),))
-    _check_times(node, env)
+    if node.times is not None:
+        _check_times(node, node.times, env)
     bound = _bind(node, rest, env)
     fields = _fields(bound)
     if node.type is None and text is None and fields.isdisjoint(("subject", "session_id", "hash")):
@@ -105,7 +100,7 @@ def plan_recall(node: ast.Recall, env: Env, reader: Reader, *, superseded: bool 
     exact = covered = True
     if bound is not None:
         where, exact, covered = lower(bound)
-        covered = covered and fields <= _COVERED.get(node.type or "", _NO_FIELDS)
+        covered = covered and fields <= (_WITH_FACT if node.type == "fact" else _WITH_SUBJECT)
     selection = Selection(
         spaces if spaces is not None else _default_spaces(node, reader),
         () if node.type is None else (node.type,),
@@ -151,6 +146,7 @@ def _text(node: ast.Recall, env: Env) -> str | None:
 
 # --- namespaces -------------------------------------------------------------------------------------
 
+_FOR_THE_WHOLE: Final = frozenset(("namespace", "query"))
 Taken = tuple[tuple[str, ...] | None, list[ast.Compare], tuple[ast.Condition, ...]]
 
 
@@ -163,6 +159,9 @@ def _taken_out(node: ast.Recall, env: Env) -> Taken:
     queries: list[ast.Compare] = []
     rest: list[ast.Condition] = []
     for part in parts:
+        if type(part) is ast.Compare and part.field.name not in _FOR_THE_WHOLE:
+            rest.append(part)
+            continue
         named = _spaces(part, env)
         if named is not None:
             spaces = _both(spaces, named)
@@ -210,7 +209,8 @@ def _both(one: tuple[str, ...] | None, other: tuple[str, ...]) -> tuple[str, ...
 def _bind(node: ast.Recall, rest: tuple[ast.Condition, ...], env: Env) -> Bound | None:
     binder = Binder(env, node.type)
     parts = [binder.bind(part) for part in rest]
-    parts.extend(_time_tests(node, env))
+    if node.times is not None:
+        parts.extend(_time_tests(node.times, env))
     if node.thread is not None:
         session = ast.Compare(ast.Field("session_id", node.thread.span), "=", node.thread, node.thread.span)
         parts.append(binder.bind(session))
@@ -219,10 +219,7 @@ def _bind(node: ast.Recall, rest: tuple[ast.Condition, ...], env: Env) -> Bound 
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 
-def _time_tests(node: ast.Recall, env: Env) -> list[Bound]:
-    times = node.times
-    if times is None:
-        return []
+def _time_tests(times: ast.Times, env: Env) -> list[Bound]:
     field = ANY_TYPE["time"]
     found: list[Bound] = []
     for op, given in ((">=", times.since), ("<=", times.until)):
@@ -236,10 +233,7 @@ def _time_tests(node: ast.Recall, env: Env) -> list[Bound]:
     return found
 
 
-def _check_times(node: ast.Recall, env: Env) -> None:
-    times = node.times
-    if times is None:
-        return
+def _check_times(node: ast.Recall, times: ast.Times, env: Env) -> None:
     if times.between is not None and (times.since is not None or times.until is not None):
         raise _excluded(env, "BETWEEN says both ends: SINCE and UNTIL exclude it", times.span)
     if node.where is not None and "time" in names_in(node.where):

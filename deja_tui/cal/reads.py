@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain as chained
+from itertools import repeat
 from typing import Any, Final
 
 from deja_tui.cal import ast, chains, printer
@@ -88,8 +90,21 @@ class Reads:
         self.traces.append(trace)
         if plan.selection is None:
             return Grains((), 0)
-        candidates = self.host.store.candidates(plan.selection)
+        store = self.host.store
+        candidates = store.candidates(plan.selection)
         trace.path = candidates.path
+        with nullcontext() if candidates.at_once else store.snapshot():
+            return self._recalled(node, plan, options, trace, candidates, everything)
+
+    def _recalled(
+        self,
+        node: ast.Recall,
+        plan: RecallPlan,
+        options: Options,
+        trace: Trace,
+        candidates: Candidates,
+        everything: bool,
+    ) -> Grains:
         wanted = plan.limit or (MOST_SORTED if everything else DEFAULT_ROWS)
         fitting = self._options(self._fitting(candidates, plan, trace), node, options)
         if plan.oldest_first:
@@ -127,9 +142,9 @@ class Reads:
         special = plan.needs_contested or plan.statement.type in (None, "recommendation")
         most = MOST_READ - self._read
         read = matched = 0
+        found = candidates.scored() if text else zip(_UNSCORED, candidates.grains(self._page(plan)), strict=False)
         try:
-            for found in candidates.scored() if text else candidates.grains(self._page(plan)):
-                score, grain = found if isinstance(found, tuple) else (1.0, found)
+            for score, grain in found:
                 read += 1
                 if read > most:
                     raise self.env.fail(
@@ -149,8 +164,8 @@ class Reads:
             trace.matched += matched
 
     def _page(self, plan: RecallPlan) -> int:
-        """How many candidates are worth fetching at once: those that are given, and one to know that there are more."""
-        return min(plan.limit or DEFAULT_ROWS, MOST_PAGE) + 1
+        """How many candidates are worth fetching at once: those that are given, and the few that are counted one by one."""
+        return min(plan.limit or DEFAULT_ROWS, MOST_PAGE) + 1 + COUNTED_AT_ONCE
 
     def _told_more(self, row: Row, grain: StoredGrain, plan: RecallPlan) -> Row:
         """What the bytes of a grain do not say: the status of a recommendation, whether a head is contested."""
@@ -395,6 +410,7 @@ class Reads:
 
 
 _NOTHING: Final = Options()
+_UNSCORED: Final = repeat(1.0)
 
 
 def _take(rows: Iterator[Row], wanted: int) -> tuple[list[Row], Row | None]:

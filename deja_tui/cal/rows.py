@@ -46,6 +46,11 @@ class Row:
         self._fields = fields  # None: those of the grain, put together when somebody asks for all of them
 
     @property
+    def plain(self) -> bool:
+        """Whether its fields are those of its grain, nothing put beside or left out."""
+        return self._fields is None
+
+    @property
     def fields(self) -> Mapping[str, Any]:
         told = self._fields
         if told is None:

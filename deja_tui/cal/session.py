@@ -20,6 +20,7 @@ from deja_tui.cal.faults import CalError, fault
 from deja_tui.cal.host import Host
 from deja_tui.cal.parser import parse_again, parse_script
 from deja_tui.cal.results import Result
+from deja_tui.cal.shapes import shaped
 from deja_tui.errors import DejaError
 
 
@@ -48,15 +49,23 @@ class Session:
         Raises:
             CalError: the text is refused, with its place. DejaError: what the store or the loop refuses.
         """
-        program = parse_again(text)
         access = Access(read_only, allow_destructive)
-        verdict = admit(program, access, self.host.may)
-        return self._one(program, given(params), access, verdict.cls is Class.READ)
+        values = given(params)
+        now = self.host.clock()
+        if (shape := shaped(text)) is not None:
+            try:
+                return self._admitted(shape[0], {**values, **shape[1]}, access, now)
+            except CalError:
+                pass  # what is wrong is told about the text itself, below (SHAPE-3)
+        return self._admitted(parse_again(text), values, access, now)
 
-    def _one(self, program: ast.Program, params: Mapping[str, Any], access: Access, reads: bool) -> Result:
-        env = Env(program.text, self.host.clock(), params)
+    def _admitted(self, program: ast.Program, params: Mapping[str, Any], access: Access, now: int) -> Result:
+        verdict = admit(program, access, self.host.may)
+        return self._one(program, Env(program.text, now, params), access, verdict.cls is Class.READ)
+
+    def _one(self, program: ast.Program, env: Env, access: Access, reads: bool) -> Result:
         executor = Executor(self.host, env, access)
-        if not reads:
+        if not reads or _alone(program):
             return executor.program(program)
         with self.host.store.snapshot():
             return executor.program(program)
@@ -99,10 +108,28 @@ class Session:
         found: list[Result] = []
         for number, program in enumerate(programs, 1):
             try:
-                found.append(self._one(program, values, access, reads=False))
+                env = Env(program.text, self.host.clock(), values)
+                found.append(self._one(program, env, access, reads=False))
             except DejaError as error:
                 raise _numbered(error, number) from error
         return found
+
+
+def _alone(program: ast.Program) -> bool:
+    """Whether the text is one RECALL that asks nothing beside its rows: it then takes its own snapshot where it needs one."""
+    query, node = program.query, program.query.statement
+    return (
+        isinstance(node, ast.Recall)
+        and node.type not in (None, "recommendation")
+        and not (node.contradictions or query.stages or query.options or query.format or program.lets)
+        and (node.where is None or _is_plain(node.where))
+    )
+
+
+def _is_plain(where: ast.Condition) -> bool:
+    """Only comparisons, so no RECALL inside; what is asked of a fork needs other reads."""
+    parts = where.parts if isinstance(where, ast.And) else (where,)
+    return all(isinstance(part, ast.Compare) and part.field.name != "contradicted" for part in parts)
 
 
 def _numbered(error: DejaError, number: int) -> CalError:

@@ -51,7 +51,8 @@ class Keys:
     """The index columns of one grain, texts not yet turned into term ids.
 
     Attributes:
-        subject, relation: folded; relation and object_key only for a fact that has all three as text.
+        subject: folded, of a grain of any type whose subject is text.
+        relation: folded; it and object_key only for a fact that has all three as text.
         tool: the name of a call whose outcome is known, else None; signature: of a failed one.
         thread: the session it belongs to.
         valid_to: epoch ms.
@@ -97,7 +98,7 @@ def keys_of(grain: Grain) -> Keys:
 
 
 def _triple(grain: Grain) -> tuple[str | None, str | None, int | None]:
-    subject = grain.fields.get("subject")
+    subject = grain.get("subject")
     if not isinstance(subject, str):
         return None, None, None
     if grain.type == "fact":

@@ -10,11 +10,12 @@ Why it is cut this way:
   zeroes what is deleted, but a page that is split keeps stale copies of rows that moved; a row that never moves
   leaves none, so a forgotten text is gone. That is why terms are found by hash, why liveness is 0 or 1 (both are
   zero bytes on disk) and why what took a grain's place stands in ``mark``.
-* Index predicates have no ``type=`` term, so the planner is never drawn to the index by type.
+* Index predicates have no ``type=`` term, so the planner is never drawn to the index by type. ``g_unnamed`` has one: it
+  holds the few tool calls that ``g_tool`` leaves out, those without a name or without an outcome.
 * ``body`` is the last column: reading the others never touches its overflow pages.
 * ``grain.id`` is the arrival position and comes from a counter: a number is not given twice, not even after the
   newest grain was forgotten.
-* ``source`` and ``link`` hold 64-bit keys only. A key nominates, the decoded grain decides (D11, D32).
+* ``source``, ``link`` and ``near`` hold 64-bit keys only. A key nominates, the decoded grain decides (D11, D32).
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from typing import Final
 
 import apsw
 
+from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import StoreError
 
 APPLICATION_ID: Final = 0x64656A61  # "deja"
-VERSION: Final = 1
+VERSION: Final = 2
 
 LIVE_FACT: Final = "r IS NOT NULL AND dead = 0"
 LIVE_SUBJECT: Final = "s IS NOT NULL AND dead = 0"
 LIVE_TOOL: Final = "tool IS NOT NULL AND dead = 0"
+LIVE_UNNAMED: Final = f"type = {TYPES['tool']} AND tool IS NULL AND dead = 0"
 
 _TABLES: Final = f"""
 CREATE TABLE space(id INTEGER PRIMARY KEY, h INTEGER NOT NULL, reserved INTEGER NOT NULL, name TEXT NOT NULL);
@@ -61,6 +64,7 @@ CREATE UNIQUE INDEX g_hash ON grain(hash);
 CREATE INDEX g_subj ON grain(ns, s, at, hlc) WHERE {LIVE_SUBJECT};
 CREATE INDEX g_fact ON grain(ns, s, r, k) WHERE {LIVE_FACT};
 CREATE INDEX g_tool ON grain(tool, at, sig, ns) WHERE {LIVE_TOOL};
+CREATE INDEX g_unnamed ON grain(ns) WHERE {LIVE_UNNAMED};
 CREATE INDEX g_type ON grain(type, at, ns);
 CREATE INDEX g_thread ON grain(thread, at) WHERE thread IS NOT NULL;
 CREATE INDEX g_vt ON grain(vt) WHERE vt IS NOT NULL AND dead = 0;
@@ -97,6 +101,7 @@ CREATE INDEX t_source ON tombstone(source) WHERE source IS NOT NULL;
 
 CREATE TABLE link(p INTEGER NOT NULL, child INTEGER NOT NULL, PRIMARY KEY(p, child)) WITHOUT ROWID;
 CREATE TABLE source(k INTEGER NOT NULL, gid INTEGER NOT NULL, PRIMARY KEY(k, gid)) WITHOUT ROWID;
+CREATE TABLE near(k INTEGER NOT NULL, gid INTEGER NOT NULL, PRIMARY KEY(k, gid)) WITHOUT ROWID;
 CREATE TABLE setting(key TEXT PRIMARY KEY, hlc INTEGER NOT NULL, source TEXT NOT NULL, value TEXT NOT NULL)
   WITHOUT ROWID;
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;

@@ -140,6 +140,76 @@ def test_the_two_orders_hold_on_every_path(tmp_path: Path, order: str) -> None:
             assert [row.fields["object"] for row in rows] == right, where
 
 
+def test_a_subject_of_any_type_is_found_by_its_index(tmp_path: Path) -> None:
+    """FILTER-1: every grain whose subject is text is keyed, so nothing else is read; a rebuild keeps that."""
+    path = tmp_path / "a.deja"
+    told = [
+        (("fact", {"subject": "acme", "relation": "tier", "object": "gold"}), 1, "shared", "live"),
+        (("tool", {"tool_name": "search", "tool_content": "ok", "subject": "acme"}), 2, "shared", "live"),
+        (("event", {"content": "hello", "subject": "Acme"}), 3, "shared", "live"),
+        (("state", {"context": {"a": 1}, "subject": "acme"}), 4, "shared", "live"),
+        (("consent", {"subject_did": "did:x", "subject": "acme"}), 5, "shared", "live"),
+        *((("event", {"content": f"hello {n}", "subject": "other"}), 6, "shared", "live") for n in range(40)),
+    ]
+    with Store.open(path, durability="normal") as store:
+        trees.fill(store, told)
+        session = Session(Host(store, "shared", lambda: NOW))
+
+        def found(text: str) -> tuple[list[str], dict[str, int]]:
+            (read,) = session.run(f"EXPLAIN {text}").as_json()["plan"]["reads"]
+            assert read["path"].startswith("by subject"), read["path"]
+            return [row.grain_type for row in session.run(text).rows], read["rows"]  # type: ignore[union-attr]
+
+        right = ["consent", "state", "tool", "fact"], {"candidates": 5, "matched": 4, "returned": 4}
+        assert found('RECALL WHERE subject = "acme"') == right
+        assert found('RECALL states WHERE subject = "acme"')[1]["candidates"] == 1
+        with store.act(governed=True) as act:
+            assert act.rebuild().changed == 0
+        assert store.verify(deep=True) == ()
+        assert found('RECALL WHERE subject = "acme"') == right
+
+
+def test_calls_of_a_tool_are_found_by_its_name(tmp_path: Path) -> None:
+    """Those without an outcome too, from an index of their own: no other call is read."""
+    told = [
+        *(
+            (("tool", {"tool_name": "other", "tool_content": f"ok {n}"}), 1, "shared", "live")
+            for n in range(40)
+        ),
+        (("tool", {"tool_name": "search", "tool_content": "ok"}), 2, "shared", "live"),
+        (("tool", {"tool_name": "search", "tool_content": "", "status": "pending"}), 3, "shared", "live"),
+    ]
+    with Store.open(tmp_path / "a.deja", durability="normal") as store:
+        trees.fill(store, told)
+        session = Session(Host(store, "shared", lambda: NOW))
+        (read,) = session.run('EXPLAIN RECALL tools WHERE tool_name = "search"').as_json()["plan"]["reads"]
+        assert read["path"] == "by tool"
+        assert read["rows"] == {"candidates": 2, "matched": 2, "returned": 2}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 24, 25, 26, 90, 300])
+def test_pages_of_what_an_index_reaches_are_one_state(tmp_path: Path, rows: int) -> None:
+    """FILTER-6: a write between the first page and the rest is not seen, and how many there are is told with the first."""
+    told = [
+        (("fact", {"subject": "acme", "relation": "n", "object": f"{n}"}), n, "shared", "live")
+        for n in range(rows)
+    ]
+    with Store.open(tmp_path / "a.deja", durability="normal") as store:
+        trees.fill(store, told)
+        candidates = store.candidates(Selection(("shared",), ("fact",), OneOf("subject", ("acme",))))
+        assert candidates.at_once
+        taken = candidates.grains(17)
+        first = next(taken, None)
+        assert candidates.reached == rows
+        with Store.open(tmp_path / "a.deja", durability="normal") as other:
+            trees.fill(
+                other,
+                [(("fact", {"subject": "acme", "relation": "n", "object": "late"}), 5, "shared", "live")],
+            )
+        rest = [grain.get("object") for grain in taken]
+        assert ([first.get("object")] if first else []) + rest == [f"{n}" for n in reversed(range(rows))]
+
+
 LEAVES = [
     *(OneOf(field, ("a",)) for field in ("subject", "relation", "object", "tool_name", "session_id")),
     OneOf("subject", ("a", "b")),

@@ -73,7 +73,7 @@ def test_what_was_not_counted_is_not_claimed(
     assert "total_is" not in told("RECALL facts LIMIT 5")
     assert "total_is" not in told('RECALL facts WHERE subject = "s1"')
     assert "total_is" not in told('RECALL facts WHERE subject = "s1" LIMIT 35')
-    assert "total_is" not in told('RECALL WHERE subject = "s1" LIMIT 5')
+    assert "total_is" not in told('RECALL WHERE subject = "s1" LIMIT 35')
     monkeypatch.setattr("deja_tui.cal.reads.COUNTED_ONE_BY_ONE", 10)
     result = told('RECALL facts WHERE object != "x" LIMIT 5')
     assert (result["total_is"], result["total_available"]) == ("minimum", 16)
