@@ -68,8 +68,15 @@ class Walk:
             output.lines([f"decided meanwhile{by}: it is {found.status.replace('_', ' ')}"])
             return
         self._show(found)
+        numbers = [str(number) for number in range(len(found.recommendation.alternatives))]
+        more = f"   {numbers[0]}-{numbers[-1]} approve that alternative" if numbers else ""
         while True:
-            choice = self._choose(_CHOICES)
+            choice = self._choose(_CHOICES + more)
+            if choice in numbers:
+                if self._decide("approve", address, choice=int(choice)):
+                    self._offer_apply(address)
+                    return
+                continue
             if choice == "q":
                 raise Stopped
             if choice == "s":
@@ -80,7 +87,7 @@ class Walk:
                 output.lines(plain.trail_lines(found.chain, output.width()))
             elif choice in ("a", "x") and self._decide("approve" if choice == "a" else "reject", address):
                 if choice == "a":
-                    self._offer_apply(address, found)
+                    self._offer_apply(address)
                 return
 
     def _show(self, found: Detail) -> None:
@@ -95,7 +102,8 @@ class Walk:
 
     def _decide(self, verb: str, address: str, **more: Any) -> bool:
         """Ask for a reason and decide. False: back to the choices, nothing was changed."""
-        reason = self._typed(f"{verb.upper()} BECAUSE> ")
+        number = f" {more['choice']}" if more.get("choice") else ""
+        reason = self._typed(f"{verb.upper()}{number} BECAUSE> ")
         refusal = self.sitting.refusal(reason)
         if refusal:
             output.lines([refusal])
@@ -110,7 +118,7 @@ class Walk:
         output.lines(plain.receipt_lines(receipt, output.width()))
         return True
 
-    def _offer_apply(self, address: str, found: Detail) -> None:
+    def _offer_apply(self, address: str) -> None:
         if not self.receipts or self.receipts[-1].recommendation != address:
             return
         while True:
@@ -123,7 +131,7 @@ class Walk:
                 raise Stopped
             if choice == "n":
                 return
-            if choice != "p" or (found.recommendation.destructive and not self._sure(address)):
+            if choice != "p" or (plan.forgets and not self._sure(address)):
                 continue
             if self._decide("apply", address, allow_destructive=self.allow_destructive):
                 return

@@ -3,7 +3,7 @@
 
 Nothing is left out: a reviewer decides about exactly these lines (D16), and an operation is at most 8 KiB (D9). Where a
 grain is retired in favour of another, the fields in which they differ stand below it: that is what is lost.
-Signs: ``+`` written, ``-`` out of recall, ``=`` stays, ``!`` erased for good.
+Signs: ``+`` written, ``-`` out of recall, ``=`` stays, ``!`` erased for good, ``~`` a query, document or recommendation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.engine.objects import Detail, Evidence
-from deja_tui.engine.operations import Add, Forget, Operation, Retire, Supersede
+from deja_tui.engine.operations import (
+    Add,
+    Alternative,
+    DefineQuery,
+    DocEdit,
+    Forget,
+    Merge,
+    Operation,
+    Retire,
+    Revert,
+    Supersede,
+)
+from deja_tui.present.edits import defined, edited
 from deja_tui.present.line import Line, Span, line
 from deja_tui.present.words import LITERAL_LIMIT, fenced, fields_line, named, plural, says, short, value_of
 from deja_tui.text import clean, compact_json, utc
@@ -27,22 +39,65 @@ _BEFORE_DIFFERENCE: Final = 24
 
 
 def change(detail: Detail, digits: int) -> list[Line]:
-    """The literal change of a recommendation; ``digits`` is the length of short addresses."""
+    """The literal change of a recommendation, every alternative of it; ``digits`` is the length of short addresses."""
     recommendation = detail.recommendation
     lines: list[Line] = []
     if recommendation.destructive:
         lines.append(line(Span(f"! {CANNOT_BE_UNDONE}", "error")))
-    lines.extend(operations(recommendation.operations, detail.targets, digits))
-    if not recommendation.operations:
-        lines.append(line(Span("No change to the memory: approving acknowledges the finding.", "dim")))
+    for number, alternative in enumerate(recommendation.alternatives):
+        lines.append(_choice(number, alternative, detail.choice))
+        lines.extend(operations(alternative.operations, detail, digits))
+    if recommendation.alternatives and detail.status == "pending":
+        lines.append(
+            line(Span("An approval is of one of these, by its number; without one it is of 0.", "dim"))
+        )
+    if not recommendation.alternatives:
+        lines.extend(operations(recommendation.operations, detail, digits))
+    lines.extend(_told(detail))
     if recommendation.remaining:
         more = f"{plural(recommendation.remaining, 'more is', 'more are')} left for a later recommendation."
         lines.append(line(Span(more, "dim")))
     return lines
 
 
-def operations(found: Sequence[Operation], targets: Mapping[str, Evidence], digits: int) -> list[Line]:
+def _choice(number: int, alternative: Alternative, chosen: int | None) -> Line:
+    """The line above one alternative: its number, its label, whether it is the default or the approved one."""
+    state = "approved" if chosen == number else "" if chosen is not None else "default" if number == 0 else ""
+    destructive = any(operation.destructive for operation in alternative.operations)
+    return line(
+        Span(f"{number} ", "strong"),
+        fenced(alternative.label),
+        Span(f"  {state}" if state else "", "strong"),
+        Span(f"  {CANNOT_BE_UNDONE}" if destructive else "", "error"),
+    )
+
+
+def _told(detail: Detail) -> list[Line]:
+    """What a finding says that changes no grain, and what approving it means."""
+    recommendation = detail.recommendation
+    data = dict(recommendation.data or {})
+    asked = data.pop("configure", None)
+    lines = [
+        line("· ", named(name, "dim"), " ", value_of(value, LITERAL_LIMIT))
+        for name, value in sorted(data.items())
+    ]
+    if detail.plan is not None and detail.plan.outside:
+        lines.append(line("It lies outside this memory: make the change there, then mark it as applied."))
+    elif isinstance(asked, Mapping):
+        word, where, whose = (named(asked.get(name)) for name in ("add", "param", "analyzer"))
+        lines.append(
+            line(
+                Span("+ ", "added"), word, " to ", where, " of ", whose, Span("  when it is approved", "dim")
+            )
+        )
+    elif not recommendation.operations:
+        lines.append(line(Span("No change to the memory: approving acknowledges the finding.", "dim")))
+    return lines
+
+
+def operations(found: Sequence[Operation], detail: Detail, digits: int) -> list[Line]:
     """The lines of operations in their order; what is retired in favour of one grain stands above that grain."""
+    targets = detail.targets
     lines: list[Line] = []
     for position, operation in enumerate(found):
         match operation:
@@ -50,6 +105,9 @@ def operations(found: Sequence[Operation], targets: Mapping[str, Evidence], digi
                 lines.extend(_written(operation))
             case Supersede(target=target):
                 lines.append(_existing("-", "removed", target, targets, digits))
+                lines.extend(_written(operation))
+            case Merge(heads=heads):
+                lines.extend(_existing("-", "removed", head, targets, digits) for head in heads)
                 lines.extend(_written(operation))
             case Forget(target=target):
                 lines.append(_existing("!", "error", target, targets, digits))
@@ -59,10 +117,36 @@ def operations(found: Sequence[Operation], targets: Mapping[str, Evidence], digi
                 following = found[position + 1] if position + 1 < len(found) else None
                 if not (isinstance(following, Retire) and following.by == by):
                     lines.append(_existing("=", "kept", by, targets, digits, note="kept"))
+            case DefineQuery():
+                lines.extend(defined(operation, detail.texts))
+            case DocEdit():
+                lines.extend(edited(operation))
+            case Revert(recommendation=address):
+                lines.extend(_taken_back(address, detail, digits))
     return lines
 
 
-def _written(operation: Add | Supersede) -> list[Line]:
+def _taken_back(address: str, detail: Detail, digits: int) -> list[Line]:
+    """What a revert takes out of recall and what it brings back."""
+    lines = [line(Span("~ ", "added"), "takes back recommendation ", Span(short(address, digits), "address"))]
+    steps = detail.undoes.get(address, ())
+    for step in steps:
+        grain = step.get("grain")
+        if step.get("do") == "hide":
+            lines.append(_existing("-", "removed", str(grain), detail.targets, digits))
+        elif step.get("do") == "reopen":
+            lines.append(
+                _existing("+", "added", str(grain), detail.targets, digits, note="back in recall", gone=True)
+            )
+        else:
+            scheme, name = clean(step.get("scheme"), limit=20), named(step.get("name"))
+            lines.append(line(Span("~ ", "added"), f"{scheme} ", name, " becomes what it was"))
+    if not steps:
+        lines.append(line(" " * HANG, Span("it has no stored inverse", "warning")))
+    return lines
+
+
+def _written(operation: Add | Supersede | Merge) -> list[Line]:
     fields = operation.fields
     whole = all(fields.get(name) is not None for name in _TRIPLE)
     head = line(Span("+ ", "added"), Span(operation.type, "added"), " ")
@@ -82,13 +166,14 @@ def _existing(
     targets: Mapping[str, Evidence],
     digits: int,
     note: str = "",
+    gone: bool = False,  # it is out of recall now, and that is as it should be
 ) -> Line:
     grain = targets.get(address)
     where = Span(short(address, digits), "address")
     if grain is None or grain.type is None:
         return line(Span(f"{sign} ", meaning), where, Span("  not in this memory (any more)", "dim"))
     when = utc(grain.created_at) if grain.created_at is not None else ""
-    state = note if grain.live else "no longer live"
+    state = note if grain.live or gone else "no longer live"
     tail = line("  ", where, Span(f"  {when}", "dim"), Span(f"  {state}" if state else "", "dim"))
     return line(Span(f"{sign} {grain.type} ", meaning), says(grain.fields), tail)
 

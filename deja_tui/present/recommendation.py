@@ -404,9 +404,10 @@ def trail(chain: Chain, room: int, digits: int) -> list[Line]:
             Span("!" if bad else " ", "error"),
             Span(utc(entry.at), "dim"),
             f"  {happened(entry):<11}",
-            f"  {clean(entry.actor, limit=80)}",
+            f"  {clean(_who(entry), limit=80)}",
             "  ",
             Span(short(entry.address, digits), "address"),
+            Span(f"  choice {entry.choice}" if entry.choice else "", "strong"),
         )
         lines.extend(wrap(head, room, _TEXT_HANG))
         lines.extend(wrap(line(" " * _TEXT_HANG, Span("because ", "dim"), fenced(entry.because)), room, HANG))
@@ -420,10 +421,17 @@ def trail(chain: Chain, room: int, digits: int) -> list[Line]:
     return lines
 
 
+def _who(entry: AuditEntry) -> str:
+    """Who acted; of a draft the one who submitted it, though the engine wrote the entry (D21)."""
+    return entry.creator if entry.origin == "submitted" and entry.creator else entry.actor
+
+
 def happened(entry: AuditEntry) -> str:
     """What a transition did: proposed, approved, withdrawn, …"""
     if entry.to_status == "pending":
         return "proposed"
+    if entry.outside:
+        return "marked done"
     if entry.to_status == "rejected" and entry.from_status == "approved":
         return "withdrawn"
     return status_word(entry.to_status)
@@ -448,6 +456,9 @@ def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
     if recommendation.params:
         rows.append(("parameters", fields_line(recommendation.params)))
     rows.append(("confidence", line(_share(recommendation.confidence))))
+    if detail.twins:
+        known = ", ".join(short(twin) for twin in detail.twins)
+        rows.append(("found here" if detail.foreign else "in a copy", line(Span(known, "address"))))
     if detail.replaced_by is not None:
         rows.append(("replaced by", line(Span(short(detail.replaced_by), "address"))))
     if detail.plan is not None:
@@ -475,6 +486,14 @@ def plan(found: Plan, *, label: bool = True) -> Line:
     if found.supersedes:
         counts.append(f"{found.supersedes} supersede")
     counts.append(f"{found.retires} retire")
+    for count, word in (
+        (found.merges, "merge"),
+        (found.defines, "define"),
+        (found.edits, "edit"),
+        (found.reverts, "take back"),
+    ):
+        if count:
+            counts.append(f"{count} {word}")
     erased = Span(f"{found.forgets} forget", "error" if found.forgets else "")
     undo = Span("yes" if found.undo else "no", "" if found.undo else "error")
     told = line(

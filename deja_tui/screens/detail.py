@@ -24,12 +24,14 @@ BESIDE: Final = ("trail", "finding")
 
 def case_of(detail: Detail) -> Case:
     """What the console knows about deciding this one."""
-    body = detail.recommendation
+    # of an approved one: what an apply would do; before that, what it would do by default
+    chosen = dict(enumerate(detail.recommendation.choices)).get(detail.choice or 0)
+    operations = chosen.operations if chosen else ()
     return Case(
         status=detail.status,
         foreign=detail.foreign,
-        destructive=body.destructive,
-        rollbackable=body.rollbackable,
+        destructive=any(operation.destructive for operation in operations),
+        rollbackable=bool(operations) and all(operation.undoable for operation in operations),
         verified=detail.chain.verified,
         creator=detail.creator,
         replaced_by=detail.replaced_by,

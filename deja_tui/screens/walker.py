@@ -124,6 +124,7 @@ class WalkerScreen(ReadingScreen):
         self.plan: Plan | None = None
         self.decision = ""
         self.verb = ""
+        self.choice = 0
         self.because = ""
         self.receipt: Receipt | None = None
         self.notice: list[Line] = []
@@ -208,6 +209,7 @@ class WalkerScreen(ReadingScreen):
     def take_up(self) -> None:
         """Read the recommendation in hand, or sum up when there is none left."""
         self.detail, self.plan, self.receipt, self.whole, self.seen_all = None, None, None, False, False
+        self.choice = 0
         self.expecting = self.single and self.way.place == 0
         self.reason.put_away()
         if self.way.address is None:
@@ -312,7 +314,7 @@ class WalkerScreen(ReadingScreen):
     def ask_reason(self) -> None:
         draft = self.way.draft
         kept = draft[2] if draft and draft[:2] == (self.address, self.decision) else ""
-        self.reason.ask(f"{self.verb.upper()} BECAUSE", kept)
+        self.reason.ask(f"{self.asked} BECAUSE", kept)
         self.enter("reason")
         self.expecting = False
         ahead, self.ahead = self.ahead, []
@@ -320,7 +322,27 @@ class WalkerScreen(ReadingScreen):
             if self.state in _TYPING:
                 self.take(event)
 
+    @property
+    def asked(self) -> str:
+        """The decision as its prompt says it, with the number of an alternative that is not the default (D20)."""
+        told = self.verb.upper()
+        return f"{told} {self.choice}" if self.choice and self.decision == "approve" else told
+
+    def picked(self, character: str | None) -> bool:
+        """Whether a key is the number of an alternative; the next approval is then of that one (D20)."""
+        body = self.detail.recommendation if self.state == "read" and self.detail else None
+        if body is None or self.detail is None or self.detail.status != "pending" or not character:
+            return False
+        if not (character.isascii() and character.isdigit() and int(character) < len(body.alternatives)):
+            return False
+        self.choice = int(character)
+        key = self.console_app.keymap.first("queue.approve")
+        self.say(f"{key} approves {character}: {clean(body.alternatives[self.choice].label, 80)}")
+        return True
+
     def press(self, key: str, character: str | None) -> None:
+        if not self.small and self.picked(character):
+            return
         if self.small or self.state not in _TYPING:
             if self.state != "working":
                 super().press(key, character)
@@ -336,7 +358,7 @@ class WalkerScreen(ReadingScreen):
     def clear_choice(self) -> None:
         """Esc: nothing is decided, and the reason goes with the choice; from the address back to the reason."""
         if self.state == "confirm":
-            self.reason.ask(f"{self.verb.upper()} BECAUSE", self.because)
+            self.reason.ask(f"{self.asked} BECAUSE", self.because)
             self.enter("reason")
             return
         self.reason.put_away()
@@ -355,7 +377,7 @@ class WalkerScreen(ReadingScreen):
             self.say(why_not, "warning")
             return
         self.because = self.reason.text
-        if self.decision == "apply" and self.detail is not None and self.detail.recommendation.destructive:
+        if self.decision == "apply" and self.detail is not None and case_of(self.detail).destructive:
             self.reason.ask(f"CANNOT BE UNDONE. First {ASKED_DIGITS} characters of its address", limit=None)
             self.enter("confirm")
             return
@@ -363,7 +385,7 @@ class WalkerScreen(ReadingScreen):
 
     def record(self) -> None:
         """Have the one decision about the one address carried out."""
-        work = _work(self.verb, self.address, self.because.strip(), self.destructive_allowed)
+        work = _work(self.verb, self.address, self.because.strip(), self.destructive_allowed, self.choice)
         self.enter("working")
         self.ask("act", work, self.recorded, self.refused)
 
@@ -374,7 +396,8 @@ class WalkerScreen(ReadingScreen):
         self.way.draft = None
         self.receipt = receipt
         if self.detail is not None:
-            self.detail = replace(self.detail, status=receipt.to_status)
+            chosen = self.choice if receipt.to_status == "approved" else self.detail.choice
+            self.detail = replace(self.detail, status=receipt.to_status, choice=chosen)
         self.reason.put_away()
         self.enter("receipt")
         if receipt.to_status == "approved" and self.console_app.rights.may("apply"):
@@ -535,7 +558,7 @@ class WalkerScreen(ReadingScreen):
             lines.append(_offer(keys.first("queue.apply"), "apply it now, with a reason of its own", why_not))
             if self.plan is not None and why_not is None:
                 lines.append(line("        ", shown.plan(self.plan)))
-        if self.receipt.to_status == "applied" and self.detail and self.detail.recommendation.rollbackable:
+        if self.receipt.to_status == "applied" and self.detail and case_of(self.detail).rollbackable:
             lines.append(_offer(keys.first("queue.rollback"), "roll it back", rights.missing("apply")))
         left = len(self.way.addresses) - self.way.place - 1
         after = f"next recommendation, {left} left" if left else "end of the walk"
@@ -646,8 +669,12 @@ class WalkerScreen(ReadingScreen):
         self.copy(command_line(self.console_app.file, self.address), "command line")
 
 
-def _work(verb: str, address: str, because: str, destructive: bool) -> Callable[[Reviews], Receipt]:
+def _work(
+    verb: str, address: str, because: str, destructive: bool, choice: int = 0
+) -> Callable[[Reviews], Receipt]:
     match verb:
+        case "approve" if choice:
+            return lambda reviews: reviews.approve(address, because=because, choice=choice)
         case "approve":
             return lambda reviews: reviews.approve(address, because=because)
         case "withdraw":
