@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bundles to and from the published reference product (opt-in).
+"""Bundles to and from the published reference product and its successor (opt-in).
 
-Runs where ``DEJA_INTEROP_PYTHON`` names a Python that can import ``dejadb`` (the extra ``interop``, best in an
-environment of its own): ``DEJA_INTEROP_PYTHON=/path/to/python python -m pytest tests/interop``.
+Runs where ``DEJA_INTEROP_PYTHON`` names a Python that can import ``dejadb`` or ``areev`` (the extra ``interop``, best in
+an environment of its own): ``DEJA_INTEROP_PYTHON=/path/to/python python -m pytest tests/interop``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory
+from deja_tui.store.bundles import read_rows
+from deja_tui.store.codec import TYPES
 from tests.store.helpers import Clock
 from tests.support import NOW, shared
 
 VARIABLE = "DEJA_INTEROP_PYTHON"
 
 _TAKE = """
-import dejadb, json, sys
+import json, sys
 bundle, file, back, keys = sys.argv[1:5]
-db = dejadb.DejaDB(file)
+db = Peer(file)
 first, second = db.import_bundle(bundle), db.import_bundle(bundle)
 latest = {}
 for ns, subject, relation in json.loads(keys):
@@ -36,8 +38,8 @@ print(json.dumps({
 }))
 """
 _GIVE = """
-import dejadb, json, sys
-db = dejadb.DejaDB(sys.argv[2])
+import json, sys
+db = Peer(sys.argv[2])
 a = db.add("fact", json.dumps({"subject": "acme", "relation": "tier", "object": "gold"}))
 b = db.supersede(a, "fact", json.dumps({"subject": "acme", "relation": "tier", "object": "silver"}))
 c = db.add("observation", json.dumps({"content": "seen", "observer_id": "bot", "observer_type": "agent"}))
@@ -50,23 +52,24 @@ print(json.dumps({"a": a, "b": b, "c": c, "d": d, "stats": json.loads(db.stats()
 """
 
 
-@pytest.fixture(scope="module")
-def peer() -> str:
-    """A Python that has the reference product."""
+@pytest.fixture(scope="module", params=["dejadb:DejaDB", "areev:Areev"])
+def peer(request: pytest.FixtureRequest) -> str:
+    """The line that imports the class, where the Python that has it was named."""
     python = os.environ.get(VARIABLE)
     if not python:
-        pytest.skip(f"{VARIABLE} names no Python with dejadb")
-    done = subprocess.run([python, "-c", "import dejadb"], capture_output=True, check=False, timeout=60)
+        pytest.skip(f"{VARIABLE} names no Python with dejadb or areev")
+    module, name = request.param.split(":")
+    line = f"from {module} import {name} as Peer"
+    done = subprocess.run([python, "-c", line], capture_output=True, check=False, timeout=60)
     if done.returncode:
-        pytest.skip(f"the Python that {VARIABLE} names cannot import dejadb")
-    return python
+        pytest.skip(f"the Python that {VARIABLE} names cannot import {module}")
+    return line
 
 
-def ask(python: str, code: str, *arguments: object) -> Any:
+def ask(peer: str, code: str, *arguments: object) -> Any:
     """What a program of the reference product printed."""
-    done = subprocess.run(
-        [python, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
-    )
+    command = [os.environ[VARIABLE], "-c", f"{peer}\n{code}", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -103,6 +106,24 @@ def lived_in(memory: Memory, clock: Clock) -> None:
             memory.loop.rollback(address, because="back")
 
 
+def governed(memory: Memory) -> dict[str, int]:
+    """Recommendations and audit grains of the loop."""
+    kinds = ("recommendation", "observation")
+    return {kind: sum(1 for _ in memory.store.scan(kind, namespaces=["deja-loop"])) for kind in kinds}
+
+
+def addresses(path: str) -> list[str]:
+    """Of every grain of a memory, whatever its namespace."""
+    with Memory.open(path, read_only=True) as memory:
+        return [address for kind in TYPES for address, _ in memory.store.blobs(kind)]
+
+
+def carried(bundle: Path) -> set[str]:
+    """Addresses of the grains whose bytes are in a bundle."""
+    with bundle.open("rb") as file:
+        return {digest.hex() for _, _, digest, blob, _, _ in read_rows(file, 4) if blob}
+
+
 def test_a_bundle_of_a_memory_with_a_loop_is_taken_in_there(peer: str, tmp_path: Path) -> None:
     """Every grain arrives and verifies there; what is current there is current here; a second import applies nothing."""
     clock = Clock(NOW)
@@ -127,6 +148,10 @@ def test_a_bundle_of_a_memory_with_a_loop_is_taken_in_there(peer: str, tmp_path:
         for key in keys:
             here = memory.latest(key[1], key[2], namespace=key[0])
             assert told["latest"][json.dumps(key)] == (here.address if here else None)
+        governance = governed(memory)
+        assert governance["recommendation"] >= 2
+        assert governance["observation"] >= 7  # proposed, approved, applied each; one rolled back
+        assert set(addresses(memory.store.path)) == carried(tmp_path / "back.mgb")
         again = memory.import_bundle(tmp_path / "back.mgb")
         assert (again.applied, again.refused) == (0, 0)
         assert memory.verify() == ()
