@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from deja_tui.engine import activity_views, fact_views, outcomes, views
 from deja_tui.engine.activity_views import ColdFacts
+from deja_tui.engine.doc_edits import text_of
 from deja_tui.engine.objects import Recommendation
 from deja_tui.engine.outcomes import Outcome
 from deja_tui.engine.substrate import (
@@ -71,8 +72,10 @@ class Reader:
 
     # facts and notes
 
-    def rivals(self, namespaces: Sequence[str] | None, relations: Sequence[str]) -> list[list[StoredGrain]]:
-        return fact_views.rivals(self.__substrate, views.user_namespaces(namespaces), relations)
+    def rivals(
+        self, namespaces: Sequence[str] | None, relations: Sequence[str], after: int = 0
+    ) -> list[list[StoredGrain]]:
+        return fact_views.rivals(self.__substrate, views.user_namespaces(namespaces), relations, after)
 
     def relation_counts(self, namespaces: Sequence[str] | None, least: int) -> list[RelationCount]:
         return fact_views.relation_counts(self.__substrate, views.user_namespaces(namespaces), least)
@@ -80,8 +83,11 @@ class Reader:
     def forks(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
         return fact_views.forks(self.__substrate, views.user_namespaces(namespaces))
 
-    def ended(self, namespaces: Sequence[str] | None, before: int) -> list[StoredGrain]:
-        return fact_views.ended(self.__substrate, views.user_namespaces(namespaces), before)
+    def ended(
+        self, namespaces: Sequence[str] | None, before: int, after: int = 0, since: int | None = None
+    ) -> list[StoredGrain]:
+        spaces = views.user_namespaces(namespaces)
+        return fact_views.ended(self.__substrate, spaces, before, after, since)
 
     def overdue(
         self, namespaces: Sequence[str] | None, types: Sequence[str], before: int, limit: int
@@ -89,11 +95,11 @@ class Reader:
         spaces = views.user_namespaces(namespaces)
         return fact_views.overdue(self.__substrate, spaces, types, before, limit)
 
-    def near_notes(self, namespaces: Sequence[str] | None) -> list[StoredGrain]:
-        return fact_views.near_notes(self.__substrate, views.user_namespaces(namespaces))
+    def near_notes(self, namespaces: Sequence[str] | None, after: int = 0) -> list[StoredGrain]:
+        return fact_views.near_notes(self.__substrate, views.user_namespaces(namespaces), after)
 
-    def all_notes(self, namespaces: Sequence[str] | None) -> list[StoredGrain]:
-        return fact_views.all_notes(self.__substrate, views.user_namespaces(namespaces))
+    def all_notes(self, namespaces: Sequence[str] | None, limit: int) -> list[StoredGrain]:
+        return fact_views.all_notes(self.__substrate, views.user_namespaces(namespaces), limit)
 
     # activity
 
@@ -120,6 +126,11 @@ class Reader:
     def answers(self, question: str, namespace: str) -> bool:
         """Whether a free-text search finds anything now; False where the memory cannot search."""
         return not is_reserved(namespace) and activity_views.answers(self.__substrate, question, namespace)
+
+    def document(self, namespace: str, path: str) -> str | None:
+        """The text of a document as it is now; None when there is none (D40)."""
+        found = None if is_reserved(namespace) else views.document(self.__substrate, namespace, path)
+        return None if found is None else text_of(found.fields)
 
     def outcomes(self) -> list[Outcome]:
         """The stored measurements of what is applied now, in arrival order: counts and spans, no text."""

@@ -17,6 +17,7 @@ from deja_tui.text import clean, clip, unfenced
 TEMPLATES: Final[Mapping[str, str]] = {
     "tool_failure.cluster": "{tool}: {count} of {calls} calls failed the same way: «{signature}»",
     "tool_failure.again": "{tool}: {count} of {calls} calls since the apply failed the same way: «{signature}»",
+    "tool_failure.line": "- {tool}: calls have failed with «{signature}»",
     "command.finding": "«{text}»",
     "draft.note": "draft: «{note}»",
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",

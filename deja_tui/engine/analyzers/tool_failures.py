@@ -7,26 +7,45 @@ Fires: count ≥ min_count and (count / calls ≥ min_rate or count ≥ min_abs)
 Stays quiet: below both; calls dated after now; calls whose result never came; failures that an applied lesson covers.
 Hostile text: signature and example are tool output. They are cut to 80 and 200 characters, shown fenced, and nothing is
 applied unasked.
-Apply class: never automatic.
+Apply class: never automatic. Where the namespace has an instruction document, the reviewer may choose to add one line to it
+instead of writing a fact (D27). It is an alternative of the same finding and no finding of its own: one cluster has one
+identity (D25) and one decision, and an approval stores which alternative it meant (D20).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Covered, Manifest, Param
+from deja_tui.engine.doc_edits import ROOT, diff_of
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
-from deja_tui.engine.operations import Add, Operation, Supersede
+from deja_tui.engine.operations import (
+    Add,
+    Alternative,
+    DocEdit,
+    Operation,
+    Supersede,
+    check_alternatives,
+    digest,
+)
 from deja_tui.engine.substrate import FailureCluster, StoredGrain
+from deja_tui.engine.templates import render
 from deja_tui.engine.views import error_text
 from deja_tui.text import compact_json, fold, strip_terminal_codes, utc
 
 RELATION: Final = "fails_with"
 ACTION: Final = "cluster_failure"
+INSTRUCTIONS: Final = (
+    "instructions.md", "CLAUDE.md", "claude.md", "AGENTS.md", "agents.md", "GEMINI.md", "gemini.md",
+    "copilot-instructions.md",
+)  # fmt: skip
+"""Names under which an instruction document is looked for, the first that is there."""
 _SHOWN: Final = 120
 _EXAMPLE: Final = 200
 _EXAMPLE_READ: Final = 4_096
@@ -50,10 +69,11 @@ class ToolFailures:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
+        documents = _Instructions(ctx)
         for cluster in ctx.read.tool_failures(_since(ctx), ctx.now_ms, 0, ctx.namespaces):
             draft = self._draft(ctx, cluster)
             if draft:
-                yield draft
+                yield replace(draft, alternatives=documents.choice(cluster, draft.operations))
 
     def probe(self, ctx: Context) -> Activation:
         clusters = ctx.read.tool_failures(_since(ctx), ctx.now_ms, 0, ctx.namespaces)
@@ -102,6 +122,40 @@ class ToolFailures:
             confidence=round(rate, 4),
             importance=round(0.5 + rate / 2, 4),
         )
+
+
+class _Instructions:
+    """The instruction document of each namespace, looked up once a run."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._found: dict[str, tuple[str, str] | None] = {}
+
+    def choice(self, cluster: FailureCluster, lesson: tuple[Operation, ...]) -> tuple[Alternative, ...]:
+        """The lesson as a fact, or as a line of the document; nothing to choose without one, or with the line in it."""
+        found = self._of(cluster.namespace)
+        line = render("tool_failure.line", {"tool": cluster.tool, "signature": cluster.signature})
+        if found is None or line in found[1].split("\n"):
+            return ()
+        path, text = found
+        after = text + ("" if not text or text.endswith("\n") else "\n") + line + "\n"
+        edit = DocEdit(path, cluster.namespace, digest(text), diff_of(text, after))
+        choice = (
+            Alternative("keep it as a fact", lesson),
+            Alternative(f"add a line to {path.removeprefix(ROOT)}", (edit,)),
+        )
+        try:
+            check_alternatives(choice, lesson)
+        except LoopError:  # a document of very long lines: what surrounds the change does not fit a proposal
+            return ()
+        return choice
+
+    def _of(self, namespace: str) -> tuple[str, str] | None:
+        if namespace not in self._found:
+            texts = ((ROOT + name, self._ctx.read.document(namespace, ROOT + name)) for name in INSTRUCTIONS)
+            there = ((path, text) for path, text in texts if text is not None)
+            self._found[namespace] = next(there, None)
+        return self._found[namespace]
 
 
 def _unit(ctx: Context) -> str:

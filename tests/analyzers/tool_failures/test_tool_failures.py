@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-from deja_tui.engine import reports, views
+from deja_tui.engine import lifecycle, reports, views
 from deja_tui.engine.analyzer import Context
 from deja_tui.engine.analyzers.tool_failures import ToolFailures
+from deja_tui.engine.doc_edits import patched, text_of, version_fields
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation, Recommendation
-from deja_tui.engine.operations import Add, Supersede
+from deja_tui.engine.operations import Add, DocEdit, Supersede, digest
 from deja_tui.engine.pipeline import AnalyzerConfig
 from deja_tui.engine.reader import Reader
-from deja_tui.engine.substrate import Substrate
+from deja_tui.engine.substrate import NewGrain, Substrate
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.reference import ReferenceSubstrate
-from tests.engine.helpers import calls, fact, go
+from tests.engine.helpers import ANA, calls, fact, go
 from tests.support import DAY, NOW
 
 ID = "loop.tool_failure/1"
@@ -325,3 +326,100 @@ def test_probe_says_why_it_is_quiet(fill: Fill, state: str, have: int) -> None:
     told = analyzer.probe(context)
     assert isinstance(told, Activation)
     assert (told.state, told.have, told.need) == (state, have, 3)
+
+
+# --- the instruction document (D27) ------------------------------------------------------------------
+
+
+def document(substrate: Substrate, text: str, name: str = "CLAUDE.md", namespace: str = "shared") -> str:
+    path = f"/memories/{name}"
+    return substrate.put(NewGrain("fact", namespace, NOW - 3 * DAY, version_fields(path, text))).address
+
+
+@pytest.mark.parametrize("text", ["# Rules\n\nBe brief.\n", "no line end", ""])
+def test_a_line_of_the_instruction_document_is_offered_too(text: str) -> None:
+    """D27 and D20: an alternative of the same finding; the fact stays what is done by default."""
+    substrate = ReferenceSubstrate()
+    document(substrate, text)
+    calls(substrate, "stripe_refund", "Rate limited after 12 ms", 5)
+    (one,) = found(substrate)
+    fact_, edit = one.alternatives
+    assert (fact_.label, edit.label) == ("keep it as a fact", "add a line to CLAUDE.md")
+    assert fact_.operations == one.operations
+    (operation,) = edit.operations
+    assert isinstance(operation, DocEdit)
+    assert (operation.path, operation.base) == ("/memories/CLAUDE.md", digest(text))
+    line = "- stripe_refund: calls have failed with «rate limited after # ms»\n"
+    before = text if not text or text.endswith("\n") else text + "\n"
+    assert patched(text, operation.diff) == before + line
+
+
+def test_the_line_is_written_and_taken_back_exactly() -> None:
+    """From finding to undo with the second alternative; the line is not offered where it stands already."""
+    substrate = ReferenceSubstrate()
+    document(substrate, "# Rules\n")
+    calls(substrate, "t", "boom", 5)
+    (one,) = found(substrate)
+    before = views.document(substrate, "shared", "/memories/CLAUDE.md")
+    lifecycle.approve(substrate, one.address, "the agent reads this", ANA, NOW + 1, choice=1)
+    lifecycle.apply(substrate, one.address, "the agent reads this", ANA, NOW + 2)
+    head = views.document(substrate, "shared", "/memories/CLAUDE.md")
+    assert head is not None
+    assert text_of(head.fields) == "# Rules\n- t: calls have failed with «boom»\n"
+    again = go(substrate, NOW + 3, only=(ID,))
+    assert (again.stored, again.refreshed, again.closed) == (0, 0, 0)
+    lifecycle.rollback(substrate, one.address, "rather not", ANA, NOW + 4)
+    assert views.document(substrate, "shared", "/memories/CLAUDE.md") == before
+
+
+def test_a_line_that_stands_there_is_not_offered_again() -> None:
+    """A person may have written it."""
+    substrate = ReferenceSubstrate()
+    document(substrate, "- t: calls have failed with «boom»\n")
+    calls(substrate, "t", "boom", 5)
+    assert found(substrate)[0].alternatives == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "offered"),
+    [
+        ("CLAUDE.md", "shared", True), ("agents.md", "shared", True), ("instructions.md", "shared", True),
+        ("notes.md", "shared", False), ("CLAUDE.md", "other", False), ("sub/CLAUDE.md", "shared", False),
+    ],
+)  # fmt: skip
+def test_only_the_instructions_of_its_own_namespace_are_offered(
+    name: str, namespace: str, offered: bool
+) -> None:
+    """A note is no instruction, and another namespace's instructions are not this agent's."""
+    substrate = ReferenceSubstrate()
+    document(substrate, "# Rules\n", name, namespace)
+    calls(substrate, "t", "boom", 5)
+    assert bool(found(substrate)[0].alternatives) == offered
+
+
+def test_a_document_whose_lines_do_not_fit_a_proposal_is_left_alone() -> None:
+    """The finding is what matters; the edit is only another way to keep it."""
+    substrate = ReferenceSubstrate()
+    document(substrate, "x" * 9_000)
+    calls(substrate, "t", "boom", 5)
+    (one,) = found(substrate)
+    assert (one.alternatives, len(one.operations)) == ((), 1)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_hostile_output_is_one_fenced_line_of_the_document(name: str) -> None:
+    """What a tool printed becomes a quotation of at most two hundred characters: no line of its own, no heading."""
+    substrate = ReferenceSubstrate()
+    document(substrate, "# Rules\n")
+    calls(substrate, TEXTS[name][:60], TEXTS[name], 5)
+    for one in found(substrate):
+        (edit,) = one.alternatives[1].operations
+        assert isinstance(edit, DocEdit)
+        added = patched("# Rules\n", edit.diff).split("\n")
+        assert added[0] == "# Rules"
+        assert (len(added), added[2]) == (3, "")
+        assert added[1].isprintable()
+        assert added[1].startswith("- ")
+        assert added[1].endswith("»")
+        assert added[1].count("«") == added[1].count("»") == 1
+        assert len(added[1]) < 300
