@@ -16,9 +16,19 @@ from deja_tui import saved
 from deja_tui.engine.activity_views import ColdFacts, ToolSpan
 from deja_tui.engine.doc_edits import RELATION
 from deja_tui.engine.ledger import queue_order, replay
-from deja_tui.engine.substrate import FailureCluster, LedgerRow, MarkKind, NewGrain, Position, Put
+from deja_tui.engine.substrate import (
+    FailureCluster,
+    LedgerRow,
+    MarkKind,
+    NewGrain,
+    Overdue,
+    Position,
+    Put,
+    RelationCount,
+)
 from deja_tui.store import codec, disturbed, grains, overview, settings
 from deja_tui.store.activity_views import ActivityViews
+from deja_tui.store.fact_views import FactViews
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.oplog import wall_of
@@ -42,6 +52,7 @@ class StoreSubstrate:
     def __init__(self, store: Store, telemetry: Telemetry | None = None) -> None:
         self._store = store
         self._activity = ActivityViews(store)
+        self._facts = FactViews(store)
         self._telemetry = telemetry
 
     # the five methods
@@ -177,6 +188,28 @@ class StoreSubstrate:
 
     def outcome_grains(self, since_ms: int = 0) -> list[StoredGrain]:
         return self._activity.outcome_grains(since_ms)
+
+    def rivals(
+        self, namespaces: Sequence[str] | None, relations: Sequence[str], after: int = 0
+    ) -> list[list[StoredGrain]]:
+        return self._facts.rivals(namespaces, relations, after)
+
+    def relation_counts(self, namespaces: Sequence[str] | None, least: int) -> list[RelationCount]:
+        return [RelationCount(*row) for row in self._facts.relation_counts(namespaces, least)]
+
+    def ended(
+        self, namespaces: Sequence[str] | None, before: int, after: int = 0, since: int | None = None
+    ) -> list[StoredGrain]:
+        return self._facts.ended(namespaces, before, after, since)
+
+    def overdue(
+        self, namespaces: Sequence[str] | None, types: Sequence[str], before: int, limit: int
+    ) -> list[Overdue]:
+        found = self._facts.overdue(namespaces, types, before, limit)
+        return [Overdue(one.namespace, one.total, one.oldest) for one in found]
+
+    def near_notes(self, namespaces: Sequence[str] | None, after: int = 0) -> list[StoredGrain]:
+        return self._facts.near_notes(namespaces, after)
 
     def forks(self, namespaces: Sequence[str] | None) -> list[Sequence[StoredGrain]]:
         return [fork.tips for fork in self._store.forks(namespaces)]

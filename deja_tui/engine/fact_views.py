@@ -3,6 +3,10 @@
 
 As in `views`: a substrate that can answer faster offers a method of the same name and signature (without the first
 argument), and the conformance tests compare both. A view nominates, the analyzer decides by the text (D11).
+
+``after`` is an arrival position up to which the caller has looked before. A substrate may then leave out what cannot have
+become a finding since: it names at least every group with a member that arrived or was opened again after it, each group
+whole. The defaults leave nothing out, because what was opened again cannot be told by the five methods.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
+from itertools import islice
 from typing import Final, cast
 
 from deja_tui.engine.substrate import Overdue, RelationCount, StoredGrain, Substrate
@@ -19,7 +24,9 @@ from deja_tui.text import note_words
 
 ENDING: Final = ("fact", "observation")
 """The types that declare how long they hold: spec loop-engine §4.5."""
-NOTE_FIELDS: Final = ("body", "content", "text")
+MANY_NOTES: Final = 20_000
+"""The budget of near-duplicates (D12): so many notes are compared, the first to arrive, however many there are."""
+NOTE_FIELDS: Final = ("body", "content", "text", "object")
 
 
 # --- what a grain says -------------------------------------------------------------------------------
@@ -48,8 +55,12 @@ def holds_at(grain: StoredGrain, at: int) -> bool:
 
 
 def note_text(grain: StoredGrain) -> str:
-    """What a note says: the first of its text fields that is there; "" when none is text."""
-    told = next((grain.get(name) for name in NOTE_FIELDS if grain.get(name) is not None), "")
+    """What a note says: the first of its text fields that is there; "" when none is text.
+
+    A file keeps the text of an observation as its object; with a relation the object is a value, not a text.
+    """
+    names = NOTE_FIELDS if grain.get("relation") is None else NOTE_FIELDS[:-1]
+    told = next((grain.get(name) for name in names if grain.get(name) is not None), "")
     return told if isinstance(told, str) else ""
 
 
@@ -62,7 +73,7 @@ def by_age(grain: StoredGrain) -> tuple[int, str]:
 
 
 def rivals(
-    substrate: Substrate, namespaces: Sequence[str] | None, relations: Sequence[str]
+    substrate: Substrate, namespaces: Sequence[str] | None, relations: Sequence[str], after: int = 0
 ) -> list[list[StoredGrain]]:
     """Live facts of one (namespace, folded subject, relation) with two or more folded objects, by key, each by age.
 
@@ -70,7 +81,7 @@ def rivals(
         relations: folded.
     """
     if own := capability(substrate, "rivals"):
-        return cast("list[list[StoredGrain]]", own(namespaces, relations))
+        return cast("list[list[StoredGrain]]", own(namespaces, relations, after))
     wanted = frozenset(relations)
     groups: dict[tuple[str, ...], list[StoredGrain]] = defaultdict(list)
     for grain in _live_facts(substrate, namespaces):
@@ -109,10 +120,20 @@ def forks(substrate: Substrate, namespaces: Sequence[str] | None) -> list[list[S
     return [list(tips) for tips in own(namespaces)] if own else []
 
 
-def ended(substrate: Substrate, namespaces: Sequence[str] | None, before: int) -> list[StoredGrain]:
-    """Live facts and observations whose declared end lies before ``before`` (epoch ms), in arrival order."""
+def ended(
+    substrate: Substrate,
+    namespaces: Sequence[str] | None,
+    before: int,
+    after: int = 0,
+    since: int | None = None,
+) -> list[StoredGrain]:
+    """Live facts and observations whose declared end lies before ``before`` (epoch ms), in arrival order.
+
+    With ``after`` and ``since`` a substrate may leave out those that had arrived and ended before ``since`` when it was
+    asked last.
+    """
     if own := capability(substrate, "ended"):
-        return cast("list[StoredGrain]", own(namespaces, before))
+        return cast("list[StoredGrain]", own(namespaces, before, after, since))
     found = [grain for grain in _live(substrate, ENDING, namespaces) if _ends_before(grain, before)]
     return sorted(found, key=lambda grain: grain.seq)
 
@@ -133,21 +154,22 @@ def overdue(
     ]
 
 
-def near_notes(substrate: Substrate, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+def near_notes(substrate: Substrate, namespaces: Sequence[str] | None, after: int = 0) -> list[StoredGrain]:
     """Live observations that may have a near-duplicate at a Jaccard of 0.9 or more, by (namespace, age).
 
     The default names all of them that have words; a substrate that keeps signatures (D12) names those which share one.
     """
     if own := capability(substrate, "near_notes"):
-        return cast("list[StoredGrain]", own(namespaces))
-    return all_notes(substrate, namespaces)
+        return cast("list[StoredGrain]", own(namespaces, after))
+    return all_notes(substrate, namespaces, MANY_NOTES)
 
 
-def all_notes(substrate: Substrate, namespaces: Sequence[str] | None) -> list[StoredGrain]:
-    """Live observations that have words, by (namespace, age)."""
-    found = [
+def all_notes(substrate: Substrate, namespaces: Sequence[str] | None, limit: int) -> list[StoredGrain]:
+    """The first ``limit`` live observations that have words, by (namespace, age)."""
+    notes = (
         grain for grain in _live(substrate, ("observation",), namespaces) if note_words(note_text(grain))
-    ]
+    )
+    found = list(islice(notes, limit))
     return sorted(found, key=lambda grain: (grain.namespace, *by_age(grain)))
 
 

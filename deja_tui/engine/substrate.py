@@ -174,7 +174,7 @@ class Overdue:
 
     namespace: str
     total: int
-    oldest: list[StoredGrain]
+    oldest: Sequence[StoredGrain]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Final
 
 import apsw
 
-from deja_tui.store import chains, ledger, search
+from deja_tui.store import chains, ledger, near, search
 from deja_tui.store.keys import key_of, link_key, parents_of, source_digest, source_of
 from deja_tui.store.rows import unfold
 from deja_tui.store.sql import rows, scalar
@@ -79,6 +79,8 @@ def _erase_keys(db: apsw.Connection, gid: int, indexed: int) -> tuple[set[str], 
         db.execute("DELETE FROM link WHERE p = ? AND child = ?", (link_key(parent), gid))
     if source is not None:
         db.execute("DELETE FROM source WHERE k = ? AND gid = ?", (key_of(source), gid))
+    if kind == near.NOTE and gid <= indexed:
+        near.drop(db, gid, body)
     text = search.words_of(kind, body) if gid <= indexed else ""
     if not text:
         return set(), source

@@ -23,7 +23,7 @@ from typing import Final
 
 import apsw
 
-from deja_tui.store import derived, oplog, read, schema, seal
+from deja_tui.store import derived, near, oplog, read, schema, seal
 from deja_tui.store.codec import TYPES, Grain
 from deja_tui.store.faults import storage_error
 from deja_tui.store.keys import Keys, namespace_of
@@ -267,6 +267,11 @@ def _words(db: apsw.Connection) -> Iterator[Fault]:
 
 
 _CHECKS: Final = (_schema, _structure, _bytes, _sums, _liveness, _log, _orphans, _counters, _terms, _text)
+def _signatures(db: apsw.Connection) -> Iterator[Fault]:
+    for told in near.faults(db):
+        yield Fault("STO-E009", "", told)
+
+
 _DEEP: Final = (
     _schema,
     _every_index,
@@ -280,4 +285,5 @@ _DEEP: Final = (
     _dictionaries,
     _text,
     _words,
+    _signatures,
 )

@@ -34,7 +34,7 @@ from typing import Final
 import apsw
 
 from deja_tui.errors import DejaError
-from deja_tui.store import schema
+from deja_tui.store import near, schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.narrow import Narrow
 from deja_tui.store.projection import pieces, text_of
@@ -75,18 +75,22 @@ def tokenizer(db: apsw.Connection) -> Tokenizer:
 
 
 def flush(db: apsw.Connection, indexed: int) -> None:
-    """Index every grain above position ``indexed``; the caller holds the write transaction."""
+    """Index every grain above position ``indexed``, and sign the notes among them (D12); the caller holds the write
+    transaction."""
     waiting = rows(db, "SELECT id, type, body FROM grain WHERE id > ? ORDER BY id", (indexed,))
     insert = db.cursor()
     for gid, kind, body in waiting:
         text = words_of(kind, body)
         if text:
             insert.execute("INSERT INTO text(rowid, t) VALUES(?, ?)", (gid, text))
+        if kind == near.NOTE:
+            near.file(db, gid, body)
 
 
 def empty(db: apsw.Connection) -> None:
     """Drop the whole index, because it was filled under another version of the projection (INV-PROJ-1)."""
     db.execute("INSERT INTO text(text) VALUES('delete-all')")
+    near.empty(db)
 
 
 def words_of(kind: int, body: bytes) -> str:

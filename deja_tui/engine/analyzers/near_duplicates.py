@@ -10,7 +10,7 @@ Stays quiet: where what differs is a number, a negation, a pair of opposites or 
 another however many words it has; notes about two subjects; notes with another validity; texts without words, or too long
 to compare.
 Cost: at 0.9 or more only notes that share a signature are read (D12). A lower value compares all notes in memory, and the
-probe says how many.
+probe says how many; at most `MANY_NOTES` of them, the first to arrive.
 Hostile text: the first note is shown fenced, cleaned and cut; the change itself writes no text.
 Apply class: never automatic (D13 is about facts).
 """
@@ -29,7 +29,7 @@ from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import retires, room
-from deja_tui.engine.fact_views import by_age, note_text
+from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text
 from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.text import compact_json, fold, note_words
@@ -140,13 +140,15 @@ def hint(ctx: Context) -> str:
     """What a lower threshold costs; "" where signatures serve."""
     if ctx.params["jaccard"] >= SIGNED:
         return ""
-    return f"below {SIGNED} every run compares {len(ctx.read.all_notes(ctx.namespaces))} notes in memory"
+    count = len(ctx.read.all_notes(ctx.namespaces, MANY_NOTES))
+    return f"below {SIGNED} every run compares {count} notes in memory, at most {MANY_NOTES}"
 
 
 def _clusters(ctx: Context) -> Iterator[_Cluster]:
     least = float(ctx.params["jaccard"])
-    notes = ctx.read.near_notes if least >= SIGNED else ctx.read.all_notes
-    for _, members in groupby(notes(ctx.namespaces), key=lambda grain: grain.namespace):
+    signed = least >= SIGNED
+    notes = ctx.read.near_notes(ctx.namespaces) if signed else ctx.read.all_notes(ctx.namespaces, MANY_NOTES)
+    for _, members in groupby(notes, key=lambda grain: grain.namespace):
         yield from _walk(ctx, _distinct(members), least)
 
 
@@ -299,9 +301,8 @@ def _draft(cluster: _Cluster, least: float) -> Draft:
 
 def _query(grains: Sequence[StoredGrain]) -> str | None:
     """A query that finds every member, where all keep their text under one name and it is short enough."""
-    texts = [grain.get("content") for grain in grains]
-    if not all(isinstance(text, str) for text in texts):
-        return None
-    return cal_writer.recall(
-        "observations", {"namespace": grains[0].namespace, "content": [str(t) for t in texts]}
-    )
+    for name in NOTE_FIELDS:
+        texts = [text for grain in grains if isinstance(text := grain.get(name), str)]
+        if len(texts) == len(grains):
+            return cal_writer.recall("observations", {"namespace": grains[0].namespace, name: texts})
+    return None
