@@ -139,6 +139,10 @@ class Store:
     def notice(self) -> str | None:
         return self._files.place.notice
 
+    def now(self) -> int:
+        """What the clock of this store says, epoch ms."""
+        return self._clock()
+
     def close(self) -> None:
         """Close the file. Later calls raise STO-E010; closing again does nothing."""
         files = self._files

@@ -8,8 +8,9 @@ that moves files (docs/sync.md).
 * INV-SEGMENT-3  A segment that has not arrived whole is waited for, a damaged one stops its folder and is told.
 * INV-SEGMENT-4  A file that was copied or set back does not go on in a folder whose rows are not its own: it takes a new
   name and begins anew.
-* INV-SEGMENT-5  Of settings only those of `_TRAVELS` go along. They are stamped ``sync``, may only restrict, and never
-  take the place of one that was made here (D5).
+* INV-SEGMENT-5  Of settings only those of `_TRAVELS` go along. They are stamped ``sync`` and keep their clock, so of two
+  that come the later one holds, however the clock here goes; they may only restrict, and never take the place of one that
+  was made here (D5).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import apsw
 
 from deja_tui.errors import DejaError
-from deja_tui.store import bundles, settings
+from deja_tui.store import bundles, oplog, settings
+from deja_tui.store.arrive import MAX_AHEAD_MS
 from deja_tui.store.bundles import Erased, ImportReport
 from deja_tui.store.faults import StoreError, coded
 from deja_tui.store.sql import rows
@@ -357,9 +359,10 @@ def _pull_settings(store: Store, folder: Path) -> int:
     if not path.is_file() or path.stat().st_size > _SETTINGS_MAX:
         return 0
     taken = 0
+    latest = oplog.last_of(store.now() + MAX_AHEAD_MS)
     for raw in path.read_bytes().splitlines():
         key, value, hlc = _setting(raw)
-        if not _may_travel(key, value):
+        if not _may_travel(key, value) or not 0 <= hlc <= latest:
             continue
         here = {
             name: (old, clock, source) for name, old, clock, source in settings.stamped(store.reading(), key)
@@ -368,7 +371,7 @@ def _pull_settings(store: Store, folder: Path) -> int:
         if source != "sync" or old == value or clock >= hlc:
             continue
         with store.act() as act:
-            act.set_setting(key, value, source="sync")
+            act.set_setting(key, value, source="sync", hlc=hlc)
         taken += 1
     return taken
 

@@ -464,9 +464,12 @@ class Act:
         return done
 
     @coded
-    def set_setting(self, key: str, value: Any, *, source: str = "local") -> None:
-        """Write a small JSON value; None removes it. Raises VAL-E001 when JSON cannot hold it."""
-        settings.put(self._tx.db, key, value, source, self._tx.tick())
+    def set_setting(self, key: str, value: Any, *, source: str = "local", hlc: int | None = None) -> None:
+        """Write a small JSON value; None removes it. ``hlc``: of one that came from another copy, which it keeps.
+
+        Raises VAL-E001 when JSON cannot hold it.
+        """
+        settings.put(self._tx.db, key, value, source, self._tx.tick() if hlc is None else hlc)
 
     @coded
     def ledger_put(self, row: ledger.LedgerEntry) -> None:

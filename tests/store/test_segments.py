@@ -346,6 +346,28 @@ def test_a_local_setting_is_never_overwritten(store: Store, two: Store, hub: Pat
     }
 
 
+def test_of_two_settings_that_come_the_later_one_holds_whatever_the_clock_here_says(
+    store: Store, hub: Path, tmp_path: Path, clock: Clock
+) -> None:
+    """INV-SEGMENT-5: a follower whose clock is ahead still takes the next one; an older one that comes late is passed over."""
+    with Store.open(tmp_path / "ahead.deja", clock=Clock(clock.at + 3_600_000)) as ahead:
+        put(store, "cal.query:q", {"body": "first"})
+        segments.push(store, hub)
+        segments.pull(ahead, hub)
+        old = (folder_of(store, hub) / "settings.jsonl").read_bytes()
+        clock.at += 1_000
+        put(store, "cal.query:q", {"body": "second"})
+        segments.push(store, hub)
+        assert segments.pull(ahead, hub)[0].settings == 1
+        assert ahead.setting("cal.query:q") == {"body": "second"}
+        (folder_of(store, hub) / "settings.jsonl").write_bytes(old)
+        assert segments.pull(ahead, hub)[0].settings == 0
+        far = b'{"hlc": 9223372036854775807, "key": "cal.query:far", "value": {"body": "x"}}\n'
+        (folder_of(store, hub) / "settings.jsonl").write_bytes(far)
+        assert segments.pull(ahead, hub)[0].settings == 0
+        assert ahead.setting("cal.query:far") is None
+
+
 def test_settings_made_by_a_stranger_are_read_with_care(store: Store, two: Store, hub: Path) -> None:
     """Lines that are no settings, and values that would allow something, are passed over."""
     add(store, fact())
