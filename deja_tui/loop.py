@@ -25,6 +25,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
 from deja_tui.engine.policy import Policy
+from deja_tui.engine.preview import Preview, preview
 from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
@@ -256,6 +257,15 @@ class Loop(Settings):
             allow_destructive=allow_destructive,
             choice=choice,
         )
+
+    def diff(self, address: str, *, choice: int | None = None) -> Preview:
+        """What recall answers before and after one recommendation, on paper (right: read).
+
+        Of an open one: now, and after an apply of ``choice`` (None: the approved one, else the default); of an applied one:
+        what a rollback would bring back, and now.
+        """
+        self._memory.who.need("read")
+        return preview(self._substrate, self.resolve(address), choice)
 
     def propose(
         self,

@@ -18,10 +18,13 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "run": ("deja_tui.cli.loop", "run", "Let the analyzers look at what is new."),
     "list": ("deja_tui.cli.loop", "list_", "List recommendations in queue order."),
     "show": ("deja_tui.cli.loop", "show", "Show one recommendation with its evidence and trail."),
-    "approve": ("deja_tui.cli.loop", "approve", "Approve one pending recommendation."),
+    "diff": ("deja_tui.cli.loop_change", "diff", "What recall answers before and after one recommendation."),
+    "propose": ("deja_tui.cli.loop_change", "propose", "File a draft, for somebody else to review."),
+    "approve": ("deja_tui.cli.loop_change", "approve", "Approve one pending recommendation."),
     "reject": ("deja_tui.cli.loop", "reject", "Reject one pending recommendation."),
     "withdraw": ("deja_tui.cli.loop", "withdraw", "Take an approval back before it is applied."),
     "apply": ("deja_tui.cli.loop", "apply", "Carry out one approved recommendation."),
+    "mark-applied": ("deja_tui.cli.loop_change", "mark_applied", "Note that a change outside was made."),
     "rollback": ("deja_tui.cli.loop", "rollback", "Undo one applied recommendation exactly."),
     "outcomes": ("deja_tui.cli.loop_outcomes", "outcomes", "Count before and after what was applied."),
 }
@@ -206,9 +209,6 @@ def _decision(verb: str, help_: str) -> click.Command:
     return command
 
 
-approve: Final = _decision(
-    "approve", "Approve one pending recommendation. Nothing is changed until it is applied."
-)
 reject: Final = _decision(
     "reject", "Reject one pending recommendation; the finding stays silent for a while."
 )

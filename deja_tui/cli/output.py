@@ -69,8 +69,12 @@ def outcome(value: RunOutcome) -> dict[str, Any]:
 def plan(value: Plan) -> dict[str, Any]:
     """The shape of a dry run."""
     told = {
-        name: getattr(value, name) for name in ("adds", "supersedes", "retires", "forgets", "undo", "refusal")
-    }
+        name: getattr(value, name)
+        for name in (
+            "adds", "supersedes", "retires", "forgets", "merges", "defines", "edits", "reverts", "undo", "refusal",
+            "choice", "outside",
+        )
+    }  # fmt: skip
     return {**told, "operations": [to_plain(operation) for operation in value.operations]}
 
 
@@ -112,6 +116,13 @@ def detail(value: Detail) -> dict[str, Any]:
         "template_id": body.summary.template_id,
         "args": dict(body.summary.args),
         "operations": [to_plain(operation) for operation in body.operations],
+        "alternatives": [
+            {"label": one.label, "operations": [to_plain(operation) for operation in one.operations]}
+            for one in body.alternatives
+        ],
+        "choice": value.choice,
+        "data": None if body.data is None else dict(body.data),
+        "twins": list(value.twins),
         "destructive": body.destructive,
         "rollbackable": body.rollbackable,
         "evidence": list(body.evidence),

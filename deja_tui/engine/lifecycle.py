@@ -50,7 +50,7 @@ def approve(
         row, previous = _open(substrate, address, "approved")
         _not_by_creator(row, caller)
         body = _body(substrate, address)
-        _chosen(body, choice)
+        chosen(body, choice)
         _configure(substrate, body, caller, told, now_ms)
         notes = {"choice": choice} if body.alternatives else {}
         return _decide(substrate, row, previous, "approved", caller, told, now_ms, (), notes)
@@ -95,7 +95,7 @@ def apply(
     with views.atomic(substrate):
         row, previous = _open(substrate, address, "applied")
         body = _body(substrate, address)
-        operations = _chosen(body, previous.choice)
+        operations = chosen(body, previous.choice)
         fault = _apply_refusal(substrate, row, body, operations, caller, allow_destructive)
         if fault:
             raise fault
@@ -134,7 +134,7 @@ def approve_and_apply(
     with views.atomic(substrate):
         row, _ = _open(substrate, address, "approved")
         body = _body(substrate, address)
-        operations = _chosen(body, choice)
+        operations = chosen(body, choice)
         if any(operation.destructive for operation in operations):
             raise LoopError(
                 "LOP-E023", "a destructive change needs an approval of its own first", "approve, then apply"
@@ -155,7 +155,7 @@ def mark_applied(substrate: Substrate, address: str, because: str, caller: Calle
     with views.atomic(substrate):
         row, previous = _open(substrate, address, "applied")
         body = _body(substrate, address)
-        if not _outside(substrate, body, _chosen(body, previous.choice)):
+        if not _outside(substrate, body, chosen(body, previous.choice)):
             raise LoopError(
                 "LOP-E027",
                 "only a change outside this memory is marked: of the host, or of a document that is not here",
@@ -221,7 +221,7 @@ def plan(
     chain = audit.chain(substrate, row)
     if choice is None:
         choice = chain.entries[-1].choice if row.status == "approved" and chain.entries else 0
-    operations = _chosen(body, choice)
+    operations = chosen(body, choice)
     fault: DejaError | None = _unfit(row)
     if fault is None and row.status not in ("pending", "approved"):
         fault = LoopError("LOP-E020", f"it is {_words(row.status)}: there is nothing left to apply")
@@ -252,7 +252,7 @@ def approved(substrate: Substrate, address: str) -> tuple[Operation, ...]:
     if row.status != "approved":
         return ()
     entries = audit.entries(substrate, address)
-    return _chosen(_body(substrate, address), entries[-1][0].choice if entries else 0)
+    return chosen(_body(substrate, address), entries[-1][0].choice if entries else 0)
 
 
 def find(substrate: Substrate, address: str) -> LedgerRow:
@@ -345,7 +345,7 @@ def _not_by_creator(row: LedgerRow, caller: Caller) -> None:
         raise LoopError("LOP-E021", "nobody approves what they created", "ask another reviewer")
 
 
-def _chosen(body: Recommendation, choice: int) -> tuple[Operation, ...]:
+def chosen(body: Recommendation, choice: int) -> tuple[Operation, ...]:
     """The operations of one alternative (D20). Raises LOP-E011 when there is none of that number."""
     try:
         return body.chosen(choice)

@@ -31,19 +31,19 @@ def edited(operation: DocEdit) -> list[Line]:
     """A document and its diff, line by line; nothing of it is left out."""
     where = named(operation.path, limit=LITERAL_LIMIT)
     place = line(Span(" in ", "dim"), named(operation.namespace, limit=LITERAL_LIMIT))
-    told = [line(Span("~ ", "added"), "document ", where, place)]
-    for row in operation.diff.split("\n"):
-        sign, rest = row[:1], row[1:]
-        if row.startswith("@@") or row.startswith("\\"):
-            told.append(line(_INDENT, Span("  ", "dim"), fenced(row, LITERAL_LIMIT)))
+    return [line(Span("~ ", "added"), "document ", where, place), *diff_lines(operation.diff)]
+
+
+def diff_lines(diff: str) -> list[Line]:
+    """The lines of a unified diff, each with its sign before the fence."""
+    told = []
+    for row in diff.split("\n"):
+        sign = row[:1]
+        if sign in ("@", "\\"):
+            told.append(line(_INDENT, "  ", fenced(row, LITERAL_LIMIT)))
         elif row:
-            told.append(
-                line(
-                    _INDENT,
-                    Span(f"{sign if sign in _SIGNS else ' '} ", _SIGNS.get(sign, "dim")),
-                    fenced(rest, LITERAL_LIMIT),
-                )
-            )
+            mark = Span(f"{sign if sign in _SIGNS else ' '} ", _SIGNS.get(sign, "dim"))
+            told.append(line(_INDENT, mark, fenced(row[1:], LITERAL_LIMIT)))
     return told
 
 
