@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.items import CaptureItem
-from deja_tui.capture.reading import document
+from deja_tui.capture.reading import elements
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
@@ -67,9 +67,11 @@ def _when(node: Mapping[str, Any]) -> float:
 class _Reader:
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
+        self.known = False
 
     def conversation(self, number: int, value: Mapping[str, Any]) -> None:
         talk, counts = self._talk, self._talk.counts
+        self.known = True
         mapping = value.get("mapping")
         if not isinstance(mapping, dict):
             talk.report.lose(number, "a conversation without messages")
@@ -141,23 +143,28 @@ def _text(content: Any) -> str:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="ChatGPT export", hint=HINT)
-    found = (
-        value if isinstance(value, list) else value.get("conversations") if isinstance(value, dict) else None
-    )
-    if not isinstance(found, list) or (
-        found and not any(isinstance(c, dict) and "mapping" in c for c in found)
-    ):
-        raise DejaError("IMP-E002", f"{clean(path.name)} is no ChatGPT export", HINT)
     talk = Talk(KIND, report, now_ms)
     reader = _Reader(talk)
-    for number, conversation in enumerate(found, 1):
-        if isinstance(conversation, dict):
+    for number, conversation in enumerate(_conversations(path, report), 1):
+        if isinstance(conversation, dict) and (reader.known or "mapping" in conversation):
             reader.conversation(number, conversation)
+        elif not reader.known:
+            break
         else:
             report.lose(number, "a conversation that is no object")
         yield talk.ready()
+    if not reader.known:
+        raise DejaError("IMP-E002", f"{clean(path.name)} is no ChatGPT export", HINT)
     yield from talk.rest()
+
+
+def _conversations(path: Path, report: FileReport) -> Iterator[Any]:
+    for value in elements(path, report, kind="ChatGPT export", hint=HINT):
+        inner = value.get("conversations") if isinstance(value, dict) else None
+        if isinstance(inner, list):
+            yield from inner
+        else:
+            yield value
 
 
 def _guess(probe: Probe) -> str | None:

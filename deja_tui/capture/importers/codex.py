@@ -143,7 +143,8 @@ class _Reader:
         )
 
     def _item(self, line: int, payload: Mapping[str, Any], at: Moment) -> None:
-        kind = payload.get("type")
+        told = payload.get("type")
+        kind = told if told is None or isinstance(told, str) else "(no text)"
         if kind == "message":
             self._counts.group("messages_by_role", str(payload.get("role"))[:40])
         if kind == "message" or (kind is None and "role" in payload):

@@ -33,7 +33,7 @@ HINT: Final = "give JSON Lines of messages, conversations or tool results"
 SHAPE: Final = Shape(
     numbers=("records", "non_object_records"), sets=("sessions",), groups=("messages_by_role",), calls=True
 )
-_ROLES: Final = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+_ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 _RESULT: Final = ("content", "output", "result")
 _TIMES: Final = ("created_at", "timestamp", "time")
 _SESSIONS: Final = ("session_id", "thread_id", "conversation_id", "thread")

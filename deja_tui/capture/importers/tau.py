@@ -16,7 +16,7 @@ from typing import Any, Final
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.messages import Conversation, error_prefix
-from deja_tui.capture.reading import document
+from deja_tui.capture.reading import document, elements
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk
@@ -57,14 +57,13 @@ def _reward(talk: Talk, value: Any) -> None:
 
 
 def _read_bench(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="tau-bench result", hint=HINT)
-    if not isinstance(value, list) or not any(isinstance(one, dict) and "traj" in one for one in value):
-        raise DejaError("IMP-E002", f"{clean(path.name)} is no tau-bench result", HINT)
     talk = _talk("tau-bench", report, now_ms)
-    for number, one in enumerate(value, 1):
+    known = False
+    for number, one in enumerate(elements(path, report, kind="tau-bench result", hint=HINT), 1):
         if not isinstance(one, dict) or not isinstance(one.get("traj"), list):
             report.lose(number, "a simulation without trajectory")
             continue
+        known = True
         session = digest(one)
         talk.counts.count("simulations")
         talk.counts.see("sessions", session)
@@ -73,6 +72,8 @@ def _read_bench(path: Path, report: FileReport, now_ms: int) -> Iterator[list[Ca
         talk.session(session, talk.undated(), told, task=str(one.get("task_id")))
         _feed(talk, number, session, one["traj"])
         yield talk.ready()
+    if not known:
+        raise DejaError("IMP-E002", f"{clean(path.name)} is no tau-bench result", HINT)
     yield from talk.rest()
 
 

@@ -58,7 +58,9 @@ class _Edges:
         ends = edge.get("invalid_at") or edge.get("expired_at")
         counts.count("invalidated", int(bool(ends)))
         told = edge.get("episodes")
-        missing = [one for one in told if one not in self._episodes] if isinstance(told, list) else []
+        missing = (
+            [one for one in told if known.ident(one) not in self._episodes] if isinstance(told, list) else []
+        )
         counts.count("edges_naming_missing_episodes", int(bool(missing and self._episodes)))
         begins = times.parse(edge.get("valid_at"))
         ended = times.parse(ends)
@@ -143,8 +145,8 @@ def _graph(report: FileReport, now_ms: int, value: Mapping[str, Any]) -> Iterato
     talk = Talk(KIND, report, now_ms)
     _episodes(talk, episodes)
     yield talk.ready()
-    ids = {episode["uuid"] for episode in episodes if isinstance(episode, dict) and "uuid" in episode}
     known = Known(KIND, report, now_ms)
+    ids = {known.ident(episode.get("uuid")) for episode in episodes if isinstance(episode, dict)}
     reader = _Edges(known, ids)
     for number, edge in enumerate(edges, 1):
         if isinstance(edge, dict):
