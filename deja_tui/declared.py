@@ -17,7 +17,7 @@ from typing import Any, Final
 from deja_tui.engine import lifecycle
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.substrate import DEFAULT_NAMESPACE
-from deja_tui.errors import ValidationError
+from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.memory import Store
 from deja_tui.text import clean, door
 
@@ -99,9 +99,17 @@ def _acceptable(name: str, value: object) -> bool:
 
 def settle(store: Store, given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The value of every setting for this open, and a notice for each that differs from the file (DEC-2)."""
-    here = {one.name: one.value for one in declared(store)}
     chosen: dict[str, Any] = {}
     notices = []
+    here: dict[str, Any] = {}
+    try:
+        here = {one.name: one.value for one in declared(store)}
+    except DejaError as fault:
+        if fault.code != "STO-E009":
+            raise
+        notices.append(
+            f"what the file declares cannot be read: {fault.message}"
+        )  # it must open to be checked
     for name, (default, _) in KNOWN.items():
         value = given.get(name)
         chosen[name] = here.get(name, default) if value is None else checked_namespace(value)

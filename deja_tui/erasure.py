@@ -218,13 +218,7 @@ class Eraser:
             unreached.append(
                 f"{len(kept)} records of decisions or destruction hold the text; they are kept for good"
             )
-        held = [
-            key
-            for key, value in self._store.settings().items()
-            if _tells(key, identity) or _tells(value, identity)
-        ]
-        if held:
-            unreached.append(f"{len(held)} settings of the file hold the text")
+        unreached.extend(self._settings_that_tell(identity))
         return SubjectReport(
             subject=identity,
             namespaces=None if namespaces is None else tuple(namespaces),
@@ -236,6 +230,19 @@ class Eraser:
             elsewhere=dict(sorted(elsewhere.items())),
             unreached=tuple(unreached),
         )
+
+    def _settings_that_tell(self, identity: str) -> Iterator[str]:
+        """What is to be said of settings that hold the text, or may: a damaged one stops no erasure."""
+        try:
+            found = self._store.settings()
+        except DejaError as fault:
+            if fault.code != "STO-E009":
+                raise
+            yield f"settings of the file could not be looked at: {fault.message}"
+            return
+        held = sum(_tells(key, identity) or _tells(value, identity) for key, value in found.items())
+        if held:
+            yield f"{held} settings of the file hold the text"
 
     def _mentioning(self, identity: str, wanted: Collection[str] | None) -> dict[str, StoredGrain]:
         """Grains whose text has every word of the name, in any case and order."""

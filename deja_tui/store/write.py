@@ -448,6 +448,7 @@ class Act:
                 return Target(row[0], row[1], bool(row[2]), *row[3:])
         raise unknown(address)
 
+    @coded
     def rebuild(self) -> derived.Rebuilt:
         """Make every derived table anew but the governance table, which whoever writes it clears and fills (D1).
 

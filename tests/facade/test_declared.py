@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from deja_tui import DejaError, Memory
@@ -69,6 +70,30 @@ def test_a_forged_declaration_is_not_followed(path: Path) -> None:
     with Memory.open(path) as memory:
         assert memory.namespace == "shared"
         assert memory.declared() == ()
+
+
+@pytest.mark.parametrize("value", ["'{'", "CAST(x'ff41' AS TEXT)", "x'00ff'", "'7.5e'", "''"])
+def test_a_damaged_declaration_is_told_and_keeps_nobody_out(path: Path, value: str) -> None:
+    """DEC-2: the file opens, so that it can be checked and the declaration made anew; whoever asks for it is told."""
+    with Memory.open(path) as memory:
+        memory.declare("namespace", "team", because="ours")
+        memory.add_fact("a", "b", "c")
+    db = apsw.Connection(str(path))
+    db.execute(f"UPDATE setting SET value = {value}").fetchall()
+    db.close()
+    with Memory.open(path) as memory:
+        assert memory.namespace == "shared"
+        assert "cannot be read" in memory.notices[0]
+        with pytest.raises(DejaError, match=r"STO-E009.*file.namespace"):
+            memory.declared()
+        assert len(memory.recall("a", namespace="user:ada")) == 1
+        report = memory.subject_report("a", namespace="user:ada")
+        assert len(report.grains) == 1
+        assert any("settings" in told for told in report.unreached)
+        memory.verify()
+        memory.declare("namespace", "team", because="again")
+    with Memory.open(path) as memory:
+        assert (memory.namespace, memory.notices) == ("team", ())
 
 
 def test_the_command_line_follows_and_tells(deja: Deja, path: Path) -> None:  # noqa: F811
