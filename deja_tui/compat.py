@@ -650,7 +650,8 @@ class DejaDB:
         else:
             loop.approve_and_apply(hash, because=because)
         body = detail.recommendation
-        return _text({"hash": body.address, "rollbackable": body.rollbackable})
+        undo = body.rollbackable if detail.plan is None else detail.plan.undo
+        return _text({"hash": body.address, "rollbackable": undo})
 
     @_as_value_error
     def dismiss_recommendation(self, hash: str, why: str, scopes: str | None = None) -> str:

@@ -215,7 +215,9 @@ class Loop(Settings):
         return reports.queue(self._substrate, None if status is None else (status,))
 
     def resolve(self, address: str) -> str:
-        """The full address of a unique start. Raises LOP-E040, or MEM-E004 with the matches."""
+        """The full address of a unique start. Raises LOP-E040, VAL-E001 (no text), or MEM-E004 with the matches."""
+        if not isinstance(address, str):
+            raise ValidationError("VAL-E001", "this is about exactly one address, given as a text")
         try:
             return self._memory.store.resolve(address, type="recommendation", namespace=LOOP_NAMESPACE)
         except DejaError as fault:
@@ -368,8 +370,6 @@ class Loop(Settings):
 
     def _decision(self, right: str, address: str, because: str) -> tuple[str, str, Caller, int]:
         self._memory.who.need(right)
-        if not isinstance(address, str):
-            raise ValidationError("VAL-E001", "a decision is about exactly one address, given as a text")
         lifecycle.check_reason(because)
         return self.resolve(address), because, self._memory.who, self._memory.clock()
 
