@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same fact is stored more than once; the same for notes is `near_duplicates`, the second part of this analyzer.
 
-Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks),
-said to hold for the same time.
+Signal: live facts of one namespace, equal in subject, relation and object after folding (NFC, case, outer blanks).
 Harm: recall returns copies; a later change reaches only one of them.
-Fires: two or more members. The earliest is kept, the others are retired in its favour, so fewer live copies remain.
-Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded; another
-time of validity, because a renewed fact and its expired copy are two statements;
+Fires: two or more members, of which one holds whenever the others do. The earliest such is kept, the others are retired
+in its favour, so fewer live copies remain, and nothing is said of less time than before.
+Stays quiet: a hidden-character or inner white-space difference; other namespaces; anything already superseded; times of
+validity of which none holds the other, because those are two statements;
 lessons about two tools, because tool names are compared exactly and a lesson must not breed a finding.
 Hostile text: subject, relation and object are shown cleaned; the change itself writes no text at all.
 Apply class: structural curation, which a host policy may grant; without a grant a person decides.
@@ -15,7 +15,7 @@ Apply class: structural curation, which a host policy may grant; without a grant
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Manifest
@@ -31,7 +31,13 @@ from deja_tui.text import compact_json
 
 ACTION: Final = "consolidate"
 _SHOWN: Final = 120
-_VALIDITY: Final = ("valid_from", "valid_to", "system_valid_from", "system_valid_to")
+_VALIDITY: Final = (
+    "valid_from",
+    "valid_to",
+    "system_valid_from",
+    "system_valid_to",
+)  # a beginning, then its end
+_MOST_SPANS: Final = 64
 
 
 class DuplicateSweep:
@@ -63,21 +69,68 @@ class DuplicateSweep:
 
 
 def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
-    """Candidates that really are equal, in their order: a hash nominates, text and validity decide (D11)."""
+    """Candidates that really are equal, the kept one first: a hash nominates, text and validity decide (D11)."""
     groups: dict[tuple[str, ...], list[StoredGrain]] = {}
     for grain in candidates:
-        groups.setdefault(_key(grain), []).append(grain)
-    return [group for key, group in groups.items() if key and len(group) > 1]
+        groups.setdefault(_text_key(grain), []).append(grain)
+    found = (group for key, same in groups.items() if key for group in _by_validity(same))
+    return [group for group in found if len(group) > 1]
+
+
+def _by_validity(same: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
+    """Facts of one text: each with one that holds at least as long. A copy that ends, or has ended, gives way to one that
+    does not; facts about two times stay apart."""
+    spans: dict[str, list[StoredGrain]] = {}
+    for grain in same:
+        spans.setdefault(compact_json(_validity(grain)), []).append(grain)
+    if len(spans) == 1 or len(spans) > _MOST_SPANS:
+        return list(spans.values())
+    groups: dict[str, list[StoredGrain]] = {}
+    for told, members in spans.items():
+        wider = [other for other in spans if other != told and _holds(spans[other][0], members[0])]
+        # the widest is held by no other; two of them that both hold this one: the earlier
+        top = next(
+            (
+                other
+                for other in wider
+                if not any(_holds(spans[o][0], spans[other][0]) for o in wider if o != other)
+            ),
+            told,
+        )
+        groups.setdefault(top, []).extend(members)
+    for told, members in groups.items():
+        kept = spans[told][0]
+        members.sort(key=lambda grain: (grain is not kept, grain.created_at, grain.address))
+    return list(groups.values())
+
+
+def _holds(wide: StoredGrain, narrow: StoredGrain) -> bool:
+    """Whether one says what the other says, for all of its time at least."""
+    bounds = [*zip(_validity(wide), _validity(narrow), strict=True)]
+    begins, ends = bounds[::2], bounds[1::2]
+    return all(w == n or w is None or (_is_time(w) and _is_time(n) and w < n) for w, n in begins) and all(
+        w == n or w is None or (_is_time(w) and _is_time(n) and w > n) for w, n in ends
+    )
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _validity(grain: StoredGrain) -> list[Any]:
+    return [grain.get(name) for name in _VALIDITY]
+
+
+def _text_key(grain: StoredGrain) -> tuple[str, ...]:
+    key = fact_key(grain)
+    if key and key[2] == RELATION:
+        return (*key, str(grain.get("subject")), str(grain.get("relation")))
+    return key
 
 
 def _key(grain: StoredGrain) -> tuple[str, ...]:
-    key = fact_key(grain)
-    if not key:
-        return ()
-    if key[2] == RELATION:
-        key = (*key, str(grain.get("subject")), str(grain.get("relation")))
-    validity = [grain.get(name) for name in _VALIDITY]
-    # a fact without bounds keeps the identity it always had
+    """What tells the finding about this fact from others: its text, and its validity where it has one."""
+    key, validity = _text_key(grain), _validity(grain)
     return key if validity == [None] * len(_VALIDITY) else (*key, compact_json(validity))
 
 

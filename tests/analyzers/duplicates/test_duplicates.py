@@ -92,20 +92,39 @@ def test_a_finding_in_full() -> None:
     assert (one.destructive, one.rollbackable) == (False, True)
 
 
-def test_a_renewed_fact_is_not_given_up_for_an_expired_copy() -> None:
-    """Equal text with another validity is another statement: each group keeps its own earliest, as its own finding."""
+@pytest.mark.parametrize(
+    ("ends", "kept"),
+    [
+        ((NOW - 9 * DAY, NOW + 300 * DAY, None), 2),
+        ((NOW - 9 * DAY, NOW + 300 * DAY), 1),
+        ((NOW + 300 * DAY, NOW - 9 * DAY), 0),
+        ((None, NOW + 1), 0),
+    ],
+)
+def test_a_renewed_fact_is_not_given_up_for_an_expired_copy(ends: tuple[int | None, ...], kept: int) -> None:
+    """Of one text the copy that holds longest stays, however late it came; those that hold for less give way to it."""
     substrate = ReferenceSubstrate()
-    ends = (NOW - 9 * DAY, NOW + 300 * DAY, None)
     grains = [
-        [fact(substrate, "a", "b", "c", NOW - n, **({"valid_to": end} if end else {})) for n in (1, 3, 2)]
-        for end in ends
+        fact(substrate, "a", "b", "c", NOW - 9 + n, **({"valid_to": end} if end else {}))
+        for n, end in enumerate(ends)
+    ]
+    (one,) = found(substrate)
+    others = [address for n, address in enumerate(grains) if n != kept]
+    assert one.operations == tuple(Retire(address, grains[kept]) for address in others)
+    assert one.evidence[0] == grains[kept]
+
+
+def test_statements_about_two_times_stay_two() -> None:
+    """Each time keeps its own earliest, as its own finding; a copy within a time goes with that one."""
+    substrate = ReferenceSubstrate()
+    spans = ((0, 10), (20, 30), (5, 15))
+    grains = [
+        [fact(substrate, "a", "b", "c", NOW - n, valid_from=since + n, valid_to=until - n) for n in (0, 1)]
+        for since, until in spans
     ]
     findings = found(substrate)
+    assert {one.operations for one in findings} == {(Retire(narrow, wide),) for wide, narrow in grains}
     assert len({one.identity for one in findings}) == 3
-    assert {one.operations for one in findings} == {
-        (Retire(last, first), Retire(newest, first)) for newest, first, last in grains
-    }
-    assert {one.evidence_total for one in findings} == {3}
 
 
 def test_each_duplicated_fact_of_a_subject_is_its_own_finding() -> None:
@@ -179,10 +198,13 @@ QUIET: dict[str, Fill] = {
     "observations": lambda s: [s.put(NewGrain("observation", "shared", NOW - n, {
         "subject": "a", "relation": "b", "object": "c"})) for n in range(2)],
     **{
-        f"another {name}": lambda s, name=name: [fact(s, "a", "b", "c", NOW - n, **{name: NOW + n * DAY}) for n in range(2)]
-        for name in ("valid_from", "valid_to", "system_valid_from", "system_valid_to")
+        f"another time ({name})": lambda s, name=name: [
+            fact(s, "a", "b", "c", NOW - n, **{f"{name}valid_from": NOW + n * DAY, f"{name}valid_to": NOW + (n + 2) * DAY}) for n in range(2)
+        ]
+        for name in ("", "system_")
     },
-    "an end on one of them": lambda s: (fact(s, "a", "b", "c", NOW - 9), fact(s, "a", "b", "c", valid_to=NOW + DAY)),
+    "an end on one, a beginning on the other": lambda s: (
+        fact(s, "a", "b", "c", NOW - 9, valid_from=NOW - DAY), fact(s, "a", "b", "c", valid_to=NOW + DAY)),
     "validity of a strange kind": lambda s: [fact(s, "a", "b", "c", NOW - n, valid_to=[n, {"x": n}]) for n in range(2)],
     "lessons about two tools": facts(("Bash", "fails_with", "boom"), ("bash", "fails_with", "boom")),
 }  # fmt: skip
