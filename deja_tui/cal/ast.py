@@ -445,10 +445,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzerRow:
-    """``ANALYZER "id" SET parameter = value …``: a line of a script only (D42)."""
+    """``ANALYZER "id" SET parameter = value … BECAUSE "…"``: a line of a script only (D42)."""
 
     name: str
     settings: tuple[Setting, ...]
+    reason: Value | None
     span: Span = _with(default=_NOWHERE, compare=False)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from deja_tui.cal import ast, queries, templates
 from deja_tui.cal.conditions import Env
 from deja_tui.cal.fields import ANY_TYPE, COMMON, OF_TYPE, OWN_NAMES, Known
+from deja_tui.cal.governed import plain
 from deja_tui.cal.host import Host
 from deja_tui.cal.words import (
     DEFAULT_ROWS,
@@ -92,12 +93,84 @@ def describe(node: ast.Describe, host: Host, env: Env) -> dict[str, Any]:
                     {"code": f.code, "address": f.address, "message": f.message} for f in host.store.verify()
                 ]
             }
+    if node.what in host.loop:
+        return _LOOP[node.what](host.loop[node.what]())
     raise env.fail(
         "CAL-E130",
         f"DESCRIBE {node.what} is not offered here",
         node.span,
         "deja loop and deja ui show the loop.",
     )
+
+
+# --- the loop ---------------------------------------------------------------------------------------
+# What the host tells are objects of the engine; the language knows the names of their attributes only.
+
+
+def _loop(health: Any) -> dict[str, Any]:
+    """How the memory and its loop stand; analyzers and policy have statements of their own."""
+    told = plain(health)
+    return {"loop": {name: told[name] for name in told if name not in ("analyzers", "policy")}}
+
+
+def _analyzers(states: Any) -> dict[str, Any]:
+    return {"analyzers": [_analyzer(state) for state in states]}
+
+
+def _analyzer(state: Any) -> dict[str, Any]:
+    settled, activation = state.settled, state.activation
+    return {
+        "id": state.id,
+        "title": state.manifest.title,
+        "enabled": None if settled is None else settled.enabled,
+        "enabled_by": None if settled is None else settled.enabled_by,
+        "state": activation.state,
+        "have": activation.have,
+        "need": activation.need,
+        "unit": activation.unit,
+        "open": state.open,
+        "applied": state.applied,
+        "looked_at": state.looked_at,
+        "params": {} if settled is None else plain(settled.params),
+        "severity_floor": None if settled is None else settled.severity_floor,
+        "namespaces": None if settled is None else plain(settled.namespaces),
+        "next": state.next,
+    }
+
+
+def _outcomes(reviewed: Any) -> dict[str, Any]:
+    return {"outcomes": [_outcome(one.outcome, one.status) for one in reviewed]}
+
+
+def _outcome(outcome: Any, status: str) -> dict[str, Any]:
+    """Both counts with what they are out of, over equal spans (D23)."""
+    return {
+        "recommendation": outcome.recommendation,
+        "status": status,
+        "metric": outcome.metric,
+        "verdict": outcome.verdict,
+        "before": outcome.before,
+        "before_n": outcome.before_n,
+        "after": outcome.after,
+        "after_n": outcome.after_n,
+        "span_ms": outcome.horizon_ms,
+        "applied_at": outcome.applied_at,
+        "measured_at": outcome.measured_at,
+    }
+
+
+def _policy(policy: Any) -> dict[str, Any]:
+    return {
+        "policy": [
+            {"name": one.name, "value": plain(one.value), "layer": one.layer, "note": one.note}
+            for one in policy.values
+        ],
+        "ineffective": list(policy.ineffective),
+        "warnings": list(policy.warnings),
+    }
+
+
+_LOOP: Final = {"LOOP": _loop, "ANALYZERS": _analyzers, "OUTCOMES": _outcomes, "POLICY": _policy}
 
 
 def _schema() -> dict[str, Any]:

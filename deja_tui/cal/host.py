@@ -9,7 +9,7 @@ refused with CAL-E130.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from deja_tui.store.grains import StoredGrain
@@ -81,9 +81,9 @@ class CreateDocument(Protocol):
 
 
 class SetAnalyzer(Protocol):
-    """Writes a row of analyzer settings."""
+    """Writes a row of analyzer settings and keeps who did it and why."""
 
-    def __call__(self, name: str, settings: Mapping[str, Any]) -> Any: ...
+    def __call__(self, name: str, settings: Mapping[str, Any], *, because: str) -> Any: ...
 
 
 class Propose(Protocol):
@@ -100,6 +100,12 @@ class Propose(Protocol):
         edit: Mapping[str, Any] | None,
         data: Mapping[str, Any] | None,
     ) -> str: ...
+
+
+class Told(Protocol):
+    """How the loop stands, for DESCRIBE: one object, or a sequence of them, of plain attributes."""
+
+    def __call__(self) -> Any: ...
 
 
 class Recalled(Protocol):
@@ -144,6 +150,7 @@ class Host:
         user: whom MY means; None: nobody.
         governance, forget, retire, forget_subject, subject_report, propose, document, analyzer: acts of the host; None:
             not offered.
+        loop: what DESCRIBE LOOP, ANALYZERS, OUTCOMES and POLICY ask, by that word; a word that is missing is not offered.
         summary: renders the summary of a recommendation (``template_id``, ``args``) as one line.
         overflow: told when a budget left something out, and what.
         assembled: told of every context with a budget, and whether it overflowed; for counting.
@@ -163,6 +170,7 @@ class Host:
     propose: Propose | None = None
     document: CreateDocument | None = None
     analyzer: SetAnalyzer | None = None
+    loop: Mapping[str, Told] = field(default_factory=dict)
     summary: Callable[[Mapping[str, Any]], str] | None = None
     overflow: Callable[[Overflow], None] | None = None
     assembled: Callable[[bool], None] | None = None
@@ -198,6 +206,36 @@ class Documents(Protocol):
     def create(self, path: str, text: str) -> Filed: ...
 
 
+class LoopDoor(Governance, Protocol):
+    """The loop of an opened memory: decisions, drafts, settings, and how it stands."""
+
+    def health(self) -> Any: ...
+    def analyzers(self) -> Any: ...
+    def outcomes(self) -> Any: ...
+    def policy(self) -> Any: ...
+    def propose(
+        self,
+        *,
+        target: str,
+        note: str,
+        evidence: Sequence[str],
+        operations: Sequence[Mapping[str, Any]] | None = None,
+        edit: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+        severity: str = "low",
+    ) -> str: ...
+    def configure(
+        self,
+        analyzer: str,
+        *,
+        enabled: bool | None = None,
+        params: Mapping[str, Any] | None = None,
+        severity_floor: str | None = None,
+        namespaces: Sequence[str] | None = None,
+        because: str,
+    ) -> Any: ...
+
+
 class OpenMemory(Protocol):
     """What `host_of` needs of an opened memory: the library's facade is one."""
 
@@ -210,7 +248,7 @@ class OpenMemory(Protocol):
     @property
     def who(self) -> Rights: ...
     @property
-    def loop(self) -> Governance: ...
+    def loop(self) -> LoopDoor: ...
     @property
     def telemetry(self) -> Counting: ...
     @property
@@ -225,26 +263,45 @@ def host_of(
     memory: OpenMemory,
     *,
     summary: Callable[[Mapping[str, Any]], str] | None = None,
-    propose: Propose | None = None,
-    analyzer: SetAnalyzer | None = None,
     user: str | None = None,
 ) -> Host:
     """The host that an opened memory makes: its rights, its acts, its telemetry."""
+    loop = memory.loop
     return Host(
         store=memory.store,
         namespace=memory.namespace,
         clock=memory.clock,
         may=memory.who.may,
         user=user,
-        governance=memory.loop,
+        governance=loop,
         forget=memory.forget,
         retire=memory.retire,
         forget_subject=memory.forget_subject,
         subject_report=memory.subject_report,
-        propose=propose,
+        propose=loop.propose,
         document=memory.docs.create,
-        analyzer=analyzer,
+        analyzer=_setter(loop),
+        loop={
+            "LOOP": loop.health,
+            "ANALYZERS": loop.analyzers,
+            "OUTCOMES": loop.outcomes,
+            "POLICY": loop.policy,
+        },
         summary=summary,
         assembled=memory.telemetry.assembled if memory.telemetry.on else None,
         recalled=memory.telemetry.recalled if memory.telemetry.on else None,
     )
+
+
+_NOT_PARAMETERS = frozenset(("enabled", "severity_floor", "namespaces"))
+
+
+def _setter(loop: LoopDoor) -> SetAnalyzer:
+    """A row of a script as the loop takes it: what is no switch is a parameter."""
+
+    def write(name: str, settings: Mapping[str, Any], *, because: str) -> Any:
+        switches = {key: value for key, value in settings.items() if key in _NOT_PARAMETERS}
+        params = {key: value for key, value in settings.items() if key not in _NOT_PARAMETERS}
+        return loop.configure(name, **switches, params=params or None, because=because)
+
+    return write

@@ -164,7 +164,7 @@ class WriteParser(ReadParser):
     def analyzer_row(self) -> ast.AnalyzerRow:
         start = self.need("ANALYZER").start
         name = self.string("its id, in double quotes")
-        return ast.AnalyzerRow(name, self._settings(), self.span(start))
+        return ast.AnalyzerRow(name, self._settings(), self._reason(), self.span(start))
 
     # --- governance ---
 

@@ -256,8 +256,8 @@ def _write(node: ast.Statement) -> str:
             return _define_template(node)
         case ast.Document(path=path, text=text):
             return f"DOCUMENT {quote(path)} AS {quote(text)}"
-        case ast.AnalyzerRow(name=name, settings=settings):
-            return " ".join([f"ANALYZER {quote(name)}", *_settings(settings)])
+        case ast.AnalyzerRow(name=name, settings=settings, reason=reason):
+            return " ".join([f"ANALYZER {quote(name)}", *_settings(settings), *_because(reason)])
         case ast.NotOffered(word=word):
             return word
     return ""

@@ -142,7 +142,9 @@ class Reads:
         special = plan.needs_contested or plan.statement.type in (None, "recommendation")
         most = MOST_READ - self._read
         read = matched = 0
-        found = candidates.scored() if text else zip(_UNSCORED, candidates.grains(self._page(plan)), strict=False)
+        found = (
+            candidates.scored() if text else zip(_UNSCORED, candidates.grains(self._page(plan)), strict=False)
+        )
         try:
             for score, grain in found:
                 read += 1

@@ -295,10 +295,11 @@ class Writes:
         )
 
     def analyzer_row(self, node: ast.AnalyzerRow) -> Answer:
-        """Write a row of analyzer settings through the host. Raises CAL-E130 and what the loop raises."""
+        """Write a row of analyzer settings through the host. Raises CAL-E018, CAL-E130 and what the loop raises."""
         if self._host.analyzer is None:
             raise not_offered("ANALYZER", self._env, node)
-        self._host.analyzer(node.name, self._given(node.settings))
+        because = self._reason(node.reason, node)
+        self._host.analyzer(node.name, self._given(node.settings), because=because)
         return Answer("analyzer_set", {"name": node.name})
 
     # --- FORGET ---

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from deja_tui.cal import CalError, Host, Session
+from deja_tui.cal import Answer, CalError, Class, Host, Session, classify
+from deja_tui.cli.cal_lines import lines_of
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
+from tests.cal.corpus import host_of
 
 Told = Callable[..., dict[str, Any]]
 
@@ -180,3 +185,44 @@ def test_a_run_is_started_with_its_gates(memory: Memory, told: Told) -> None:
     with pytest.raises(CalError) as caught:
         told('RUN LOOP WITH if_stale("later")')
     assert caught.value.code == "CAL-E002"
+
+
+def test_describe_tells_how_the_loop_stands(pending: str, memory: Memory, told: Told) -> None:
+    """DESCRIBE LOOP, ANALYZERS, OUTCOMES and POLICY are what the library answers, as plain rows; a read, for readers."""
+    loop = told("DESCRIBE LOOP")["info"]["loop"]
+    health = memory.loop.health()
+    assert (loop["queue"], loop["pending"]) == (dict(health.queue), dict(health.pending))
+    assert loop["grains"] == dict(health.grains)
+    states = told("DESCRIBE ANALYZERS")["info"]["analyzers"]
+    assert [row["id"] for row in states] == [state.id for state in memory.loop.analyzers()]
+    assert {row["state"] for row in states} <= {
+        "active", "quiet", "below_threshold", "watching", "cooling", "missing", "disabled", "failed",
+    }  # fmt: skip
+    policy = told("DESCRIBE POLICY")["info"]["policy"]
+    assert {"name": "approve.creator", "value": "refused"}.items() <= next(
+        row for row in policy if row["name"] == "approve.creator"
+    ).items()
+    assert told("DESCRIBE OUTCOMES")["info"] == {"outcomes": []}
+    for word in ("LOOP", "ANALYZERS", "OUTCOMES", "POLICY"):
+        assert classify(f"DESCRIBE {word}").cls is Class.READ
+        result = told(f"DESCRIBE {word}")
+        assert json.loads(json.dumps(result)) == result
+        assert lines_of(Answer("describe", {"info": result["info"]}), 80)
+        with pytest.raises(CalError) as caught:
+            Session(Host(memory.store, memory.namespace, memory.clock)).run(f"DESCRIBE {word}")
+        assert caught.value.code == "CAL-E130"
+
+
+def test_outcomes_are_rows_with_both_counts(memory: Memory) -> None:
+    """D23: what was counted before and after, out of how many, over which span."""
+    measured = SimpleNamespace(
+        outcome=SimpleNamespace(
+            recommendation="a" * 64, metric="errors", verdict="lower", before=9, before_n=20, after=1, after_n=18,
+            horizon_ms=86_400_000, applied_at=1, measured_at=2,
+        ),
+        status="applied",
+    )  # fmt: skip
+    host = replace(host_of(memory), loop={"OUTCOMES": lambda: [measured]})
+    (row,) = Session(host).run("DESCRIBE OUTCOMES").as_json()["info"]["outcomes"]
+    assert (row["before"], row["before_n"], row["after"], row["after_n"]) == (9, 20, 1, 18)
+    assert (row["verdict"], row["span_ms"], row["status"]) == ("lower", 86_400_000, "applied")

@@ -252,18 +252,41 @@ def test_a_script_may_hold_documents_and_analyzer_rows(memory: Memory, session: 
     assert caught.value.code == "VAL-E001"
     with pytest.raises(DejaError):
         memory.docs.view("/memories/other.md")
-    row = 'ANALYZER "loop.tool_failure/1" SET min_count = 3 SET enabled = true;'
-    with pytest.raises(CalError) as refusal:
-        session.script(row)
-    assert refusal.value.code == "CAL-E130"
-    seen: list[Any] = []
-    host = replace(host_of(memory), analyzer=lambda name, settings: seen.append((name, settings)))
-    assert Session(host).script(row)[0].kind == "analyzer_set"
-    assert seen == [("loop.tool_failure/1", {"min_count": 3, "enabled": True})]
+    row = 'ANALYZER "loop.tool_failure/1" SET min_count = 5 SET enabled = true BECAUSE "too early";'
     for text in (script.split(";")[0], row, f"BATCH {{ {row} }}"):
         with pytest.raises(CalError) as refusal:
             session.run(text)
         assert refusal.value.code == "CAL-E002"
+
+
+def test_an_analyzer_row_goes_to_the_log_of_settings(memory: Memory, session: Session) -> None:
+    """D17: it needs admin and a reason, is taken back with its script, and a value that does not fit is refused."""
+    row = (
+        'ANALYZER "loop.tool_failure/1" SET min_count = 5 SET severity_floor = "medium" BECAUSE "too early";'
+    )
+    assert session.script(row)[0].as_json() == {"type": "analyzer_set", "name": "loop.tool_failure/1"}
+    settled = memory.loop.why("tool_failure").settled
+    assert settled is not None
+    assert (settled.params["min_count"], settled.severity_floor) == (5, "medium")
+    assert {change.because for change in memory.loop.config_log()} == {"too early"}
+    before = memory.loop.config_log()
+    for bad, code in (
+        (row.replace(' BECAUSE "too early"', ""), "CAL-E018"),
+        (row.replace("min_count = 5", "min_count = 0"), "LOP-E031"),
+        (row.replace("tool_failure", "nobody"), "LOP-E033"),
+        (row.replace("= 5", "= 7") + 'ADD fact SET subject = "a" REASON "r";', "VAL-E001"),
+    ):
+        with pytest.raises(DejaError) as caught:
+            session.script(bad)
+        assert caught.value.code == code
+    assert memory.loop.config_log() == before
+    weak = replace(host_of(memory), may=lambda right: right in ("read", "write"))
+    with pytest.raises(DejaError) as caught:
+        Session(weak).script(row)
+    assert caught.value.code == "CAL-E114"
+    with pytest.raises(CalError) as refusal:
+        Session(Host(memory.store, memory.namespace, memory.clock)).script(row)
+    assert refusal.value.code == "CAL-E130"
 
 
 # --- erasing ----------------------------------------------------------------------------------------
@@ -358,3 +381,32 @@ def test_a_draft_is_handed_to_the_host_and_its_lifecycle_is_not_its_own(memory: 
             told(f'ADD recommendation {missing} REASON "why"')
         assert refusal.value.code == "VAL-E001"
     assert len(seen) == 1
+
+
+def test_a_draft_is_pending_until_somebody_else_decides(memory: Memory, told: Told) -> None:
+    """D21: through the engine, stamped by it, with live evidence; its author cannot approve it (D14)."""
+    kept, twin = memory.add_fact("acme", "tier", "gold"), memory.add_fact("acme", "tier", "gold ")
+    operation = json.dumps({"op": "retire", "target": twin, "by": kept}).replace('"', '\\"')
+    text = (
+        f'ADD recommendation SET target_ref = "entity:shared/acme#tier" SET evidence = ["sha256:{twin}", "{kept}"]'
+        f' SET operations = ["{operation}"] SET severity = "medium" REASON "the same said twice"'
+    )
+    done = told(text)
+    (row,) = memory.loop.queue()
+    assert (done["grain_type"], row.address, row.severity) == ("recommendation", done["hash"], "medium")
+    (shown,) = told("RECALL recommendations")["grains"]
+    assert shown["hash"] == done["hash"]
+    assert shown["fields"]["rec_status"] == "pending"
+    for bad, code in (
+        (text, "LOP-E028"),  # the same is open
+        (text.replace("medium", "high").replace("acme#", "other#"), "LOP-E011"),
+        (text.replace(f'"sha256:{twin}", "{kept}"', f'"{"f" * 64}"'), "MEM-E001"),
+        (text.replace("entity:shared/acme#tier", "nowhere:x"), "LOP-E010"),
+    ):
+        with pytest.raises(DejaError) as caught:
+            told(bad)
+        assert caught.value.code == code, bad
+    with pytest.raises(DejaError) as caught:
+        told(f'APPROVE sha256:{done["hash"]} BECAUSE "mine"')
+    assert caught.value.code == "LOP-E021"
+    assert len(memory.loop.queue()) == 1
