@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the memory file costs: ``python benchmarks/store.py --grains 10000``.
+"""What the memory file costs: ``python benchmarks/store.py --grains 10000 [--peer PYTHON]…``.
 
 CPU time (user and system) of this process, medians; wall time beside it for what waits for the disk. The corpus is
 ``../shared/tools/corpus.py`` where that lies beside the project, else a small generator with the same shape: 46 %
 facts, 36 % tool calls, 14 % notes, 2 % skills, 2 % goals, one subject in 25 grains, half of the picks skewed.
+
+``--peer`` names a Python that can import the reference product (``dejadb`` or ``areev``) and may be given several times. Then the same
+corpus is filled in there by ``benchmarks/peer.py``, and every operation that both offer is measured in turns, ``--rounds`` times:
+median of the rounds, ours divided by the better peer's, with the least and the most ratio of a round.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ import argparse
 import importlib.util
 import json
 import random
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -140,8 +146,8 @@ def each(call: Callable[[Any], Any], items: Iterable[Any]) -> tuple[float, float
 class Report:
     """Lines of name, CPU, wall and a note; as text or JSON."""
 
-    def __init__(self, as_json: bool) -> None:
-        self.as_json = as_json
+    def __init__(self, as_json: bool, quiet: bool = False) -> None:
+        self.as_json = as_json or quiet
         self.rows: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, times: tuple[float, float], note: str = "") -> None:
@@ -200,13 +206,8 @@ def measure_add(store: Store, report: Report) -> None:
     assert store.search("zz599q"), "a fresh grain is not found"
 
 
-def measure_keys(store: Store, entries: list[dict[str, Any]], report: Report) -> None:
-    facts = [entry["fields"] for entry in entries if entry["type"] == "fact"]
-    held = Counter(fact["subject"] for fact in facts)
-    hot = held.most_common(1)[0]
-    names = sorted(held)[:: max(1, len(held) // 1000)][:1000]
-    pairs = sorted({(fact["subject"], fact["relation"]) for fact in facts if fact["relation"] in SINGLE})
-    pairs = pairs[:: max(1, len(pairs) // 1000)][:1000]
+def measure_keys(store: Store, asked: dict[str, Any], report: Report) -> None:
+    names, pairs, hot = asked["names"], asked["pairs"], (asked["hot"], asked["held"])
 
     def recall(subject: str) -> int:
         return len(store.recall(namespace="shared", subject=subject, k=16))
@@ -242,19 +243,13 @@ def measure_chains(store: Store, report: Report) -> None:
     report.add("history of 100, first", each(lambda _: store.history(head[0]), range(100)), "from its oldest")
 
 
-def measure_search(store: Store, vocabulary: list[str], report: Report) -> None:
-    size = len(vocabulary)
-    rare = vocabulary[size * 7 // 8 :][:60]
-    middling = vocabulary[size // 10 :][:30]
-    threes = [" ".join(vocabulary[i : i + 3]) for i in range(60, 90, 3)] * 3
-
+def measure_search(store: Store, words: dict[str, list[str]], report: Report) -> None:
     def find(query: str) -> int:
         return len(store.search(query, namespace="shared", k=10))
 
-    report.add("search, rare word", each(find, rare), f"{sum(map(find, rare)) / len(rare):.1f} of 10 hits")
-    report.add("search, middling word", each(find, middling))
-    report.add("search, commonest word", each(find, vocabulary[:1] * 12))
-    report.add("search, three words", each(find, threes))
+    for name, each_word in words.items():
+        hits = sum(map(find, each_word)) / len(each_word)
+        report.add(name, each(find, each_word), f"{hits:.1f} of 10 hits")
     report.add("search, no such word", each(find, [f"qqq{i}" for i in range(60)]))
 
 
@@ -305,29 +300,170 @@ def measure_rest(store: Store, path: Path, report: Report) -> None:
     report.say("bytes a grain", round(size / grains), f"{size} bytes, {grains} grains")
 
 
+# --- side by side -----------------------------------------------------------------------------------
+
+BARS = {
+    "recall, typical": 0.6,
+    "latest": 0.7,
+    "history of 100": 0.3,
+    "add one, durable, searchable": 0.7,
+    "supersede, durable": 0.15,
+    "bulk add, a grain": 0.25,
+    "verify": 0.6,
+    "search, rare word": 0.6,
+    "search, three words": 0.6,
+}
+"""The most that ours may take of the peer's CPU time."""
+
+
+def queries(entries: list[dict[str, Any]], vocabulary: list[str]) -> dict[str, Any]:
+    """What is asked, the same on every side."""
+    facts = [entry["fields"] for entry in entries if entry["type"] == "fact"]
+    held = Counter(fact["subject"] for fact in facts)
+    names = sorted(held)[:: max(1, len(held) // 1000)][:1000]
+    pairs = sorted({(fact["subject"], fact["relation"]) for fact in facts if fact["relation"] in SINGLE})
+    size = len(vocabulary)
+    return {
+        "hot": held.most_common(1)[0][0],
+        "held": held.most_common(1)[0][1],
+        "names": names,
+        "pairs": pairs[:: max(1, len(pairs) // 1000)][:1000],
+        "search": {
+            "search, rare word": vocabulary[size * 7 // 8 :][:60],
+            "search, middling word": vocabulary[size // 10 :][:30],
+            "search, commonest word": vocabulary[:1] * 12,
+            "search, three words": [" ".join(vocabulary[i : i + 3]) for i in range(60, 90, 3)] * 3,
+        },
+    }
+
+
+class Peer:
+    """The reference product in a Python of its own."""
+
+    def __init__(self, python: str, folder: Path) -> None:
+        self.python, self.folder = python, folder
+        self.rounds: list[dict[str, Any]] = []
+        folder.mkdir()
+        for name in ("corpus.jsonl", "queries.json"):
+            (folder / name).symlink_to(folder.parent / name)
+        self.filled = self.run("fill")
+
+    def run(self, stage: str) -> dict[str, Any]:
+        script = Path(__file__).with_name("peer.py")
+        done = subprocess.run(
+            [self.python, str(script), str(self.folder), stage], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SystemExit(f"{self.python} {stage}: {done.stderr[-400:]}")
+        told = json.loads(done.stdout)
+        assert isinstance(told, dict)
+        return told
+
+    def measure(self) -> None:
+        self.rounds.append({**self.run("read"), **self.filled})
+
+
+def compare(ours: list[dict[str, dict[str, Any]]], peers: list[Peer], as_json: bool) -> int:
+    """A line for each operation of both sides; how many miss their bar."""
+    missed, told = 0, {}
+    for name in ours[0]:
+        if not any(name in peer.rounds[0] for peer in peers):
+            continue
+        mine = [cost(turn[name]) for turn in ours]
+        theirs = {
+            Path(peer.python).parents[1].name: [cost(turn[name]) for turn in peer.rounds] for peer in peers
+        }
+        best = min(theirs, key=lambda peer: median(theirs[peer]))
+        turns = [one / other for one, other in zip(mine, theirs[best], strict=True)]
+        ratio, bar = median(mine) / median(theirs[best]), BARS.get(name)
+        missed += bar is not None and ratio > bar
+        told[name] = {
+            "ours": median(mine),
+            **{peer: median(values) for peer, values in theirs.items()},
+            "better": best,
+            "ratio": round(ratio, 3),
+            "least": round(min(turns), 3),
+            "most": round(max(turns), 3),
+            "bar": bar,
+        }
+        if not as_json:
+            sides = "   ".join(f"{peer} {median(values):10.1f}" for peer, values in theirs.items())
+            verdict = "" if bar is None else f"bar {bar}: {'holds' if ratio <= bar else 'MISSED'}"
+            print(
+                f"{name:30} ours {median(mine):10.1f}   {sides}   ratio {ratio:6.3f}"
+                f" ({min(turns):.3f} to {max(turns):.3f})   {verdict}",
+                flush=True,
+            )
+    if as_json:
+        print(json.dumps(told, indent=1))
+    return missed
+
+
+def cost(row: Any) -> float:
+    """The CPU time, or the size, of one row of either side."""
+    if isinstance(row, dict):
+        return float(row.get("cpu_us", row.get("value", 0)))
+    return float(row[0] if isinstance(row, list) else row)
+
+
+def once(path: Path, asked: dict[str, Any], report: Report) -> None:
+    """All measurements on a copy of a filled file."""
+    copy = path.with_name("copy.deja")
+    for suffix in ("", "-wal", "-shm"):
+        copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+    shutil.copy(path, copy)
+    measure_open(copy, report)
+    with Store.open(copy) as store:
+        measure_keys(store, asked, report)
+        measure_search(store, asked["search"], report)
+        measure_views(store, report)
+        measure_add(store, report)
+        measure_chains(store, report)
+        measure_search_tail(store, report)
+        measure_rest(store, copy, report)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--grains", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument(
+        "--peer", metavar="PYTHON", action="append", default=[], help="see above; may be repeated"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="turns of either side with --peer")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    parser.add_argument("--dir", help="where to put the file; a temporary folder by default")
+    parser.add_argument("--dir", help="where to put the files; a temporary folder by default")
     options = parser.parse_args()
-    report = Report(options.json)
-    with tempfile.TemporaryDirectory(dir=options.dir) as folder:
-        path = Path(folder) / "bench.deja"
+    with tempfile.TemporaryDirectory(dir=options.dir) as name:
+        folder = Path(name)
+        path = folder / "bench.deja"
+        report = Report(options.json, quiet=bool(options.peer))
         with Store.open(path) as store:
             entries, vocabulary = fill(store, options.grains, options.seed, report)
-        measure_open(path, report)
-        with Store.open(path) as store:
-            measure_keys(store, entries, report)
-            measure_search(store, vocabulary, report)
-            measure_views(store, report)
-            measure_add(store, report)
-            measure_chains(store, report)
-            measure_search_tail(store, report)
-            measure_rest(store, path, report)
-    report.done()
-    return 0
+        asked = queries(entries, vocabulary)
+        if not options.peer:
+            once(path, asked, report)
+            report.done()
+            return 0
+        write_corpus(folder, entries, asked)
+        peers = [Peer(python, folder / f"peer-{number}") for number, python in enumerate(options.peer)]
+        filled, turns = dict(report.rows), []
+        for _ in range(options.rounds):
+            turn = Report(True)
+            once(path, asked, turn)
+            turns.append({**filled, **turn.rows})
+            for peer in peers:
+                peer.measure()
+        return 1 if compare(turns, peers, options.json) else 0
+
+
+def write_corpus(folder: Path, entries: list[dict[str, Any]], asked: dict[str, Any]) -> None:
+    """The corpus and the questions as the peer takes them."""
+    with (folder / "corpus.jsonl").open("w") as lines:
+        for entry in entries:
+            fields = {**entry["fields"], "created_at": entry["created_at_ms"]}
+            lines.write(json.dumps({"type": entry["type"], "fields": fields}) + "\n")
+    (folder / "queries.json").write_text(json.dumps(asked))
 
 
 def measure_search_tail(store: Store, report: Report) -> None:

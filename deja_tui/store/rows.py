@@ -14,17 +14,22 @@ from deja_tui.store.codec import TYPES, decode
 from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import DEFAULT_NAMESPACE
-from deja_tui.store.names import CONTENT_REF_SHORT, EMBEDDING_REF_SHORT, LONG
+from deja_tui.store.names import CONTENT_REF_SHORT, EMBEDDING_REF_SHORT, INT_LONG, LONG
 
 TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
 _HEADER_BYTES: Final = 9
 # Keys whose values the codec turns back as well; a payload without them only needs its names expanded.
-_NESTED: Final = frozenset(("ctx", "cctx", "edges", "rt", "tdh", "cr", "er"))
+_NESTED: Final = frozenset(("cctx", "edges", "rt", "tdh", "cr", "er"))
 # Items of these stay short in what the codec reads, as in the reference product; whoever gave long names gets them back.
 _REFS: Final[Mapping[str, Mapping[str, str]]] = {
     name: {short: long for long, short in table.items()}
     for name, table in (("content_refs", CONTENT_REF_SHORT), ("embedding_refs", EMBEDDING_REF_SHORT))
 }
+_RENAMED: Final = frozenset((*INT_LONG, *INT_LONG.values()))
+"""A context without these reads as it was written."""
+_FACT: Final = frozenset(("c", "ca", "ns", "o", "r", "s", "t"))
+_NEXT_FACT: Final = _FACT | {"df"}
+"""What nearly every fact has, and one in a chain; spelt out, they cost a third less than by the table (measured)."""
 _unpack: Final = msgpack.unpackb
 _BROKEN: Final = (
     ValueError,
@@ -38,9 +43,9 @@ _BROKEN: Final = (
 
 
 _SUCCESSOR: Final = (
-    "CASE g.dead WHEN 0 THEN NULL ELSE (SELECT coalesce(b.hash, t.hash) FROM mark m"
-    " LEFT JOIN grain b ON b.id = m.by LEFT JOIN tombstone t ON t.gid = m.by"
-    " WHERE m.gid = g.id ORDER BY m.seq DESC LIMIT 1) END"
+    "CASE g.dead WHEN 0 THEN NULL ELSE (SELECT coalesce((SELECT b.hash FROM grain b WHERE b.id = m.by),"
+    " (SELECT t.hash FROM tombstone t WHERE t.gid = m.by))"
+    " FROM mark m WHERE m.gid = g.id ORDER BY m.seq DESC LIMIT 1) END"
 )
 COLUMNS: Final = f"g.id, g.type, g.at, g.hlc, g.dead, g.origin, g.hash, {_SUCCESSOR}, g.body"
 """What `stored` takes, from a table aliased ``g``. Only a grain that is not live pays for the look at its marks."""
@@ -130,7 +135,24 @@ def unfold(body: bytes) -> tuple[str, dict[str, Any]]:
     """
     try:
         wire = _unpack(body[_HEADER_BYTES:])
-        if _NESTED.isdisjoint(wire):
+        keys = wire.keys()
+        if keys == _FACT:
+            return wire["ns"], {
+                "confidence": wire["c"],
+                "object": wire["o"],
+                "relation": wire["r"],
+                "subject": wire["s"],
+            }
+        if keys == _NEXT_FACT:
+            return wire["ns"], {
+                "confidence": wire["c"],
+                "derived_from": wire["df"],
+                "object": wire["o"],
+                "relation": wire["r"],
+                "subject": wire["s"],
+            }
+        context = wire.get("ctx")
+        if _NESTED.isdisjoint(wire) and (context is None or _RENAMED.isdisjoint(context)):
             fields = {_LONG[key]: value for key, value in wire.items()}
             if len(fields) == len(wire):
                 del fields["type"], fields["created_at"]
