@@ -22,7 +22,7 @@ from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.objects import STATUSES, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.objects import STATUSES, Chain, Delivered, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
 from deja_tui.engine.policy import Policy
 from deja_tui.engine.preview import Preview, preview
@@ -230,9 +230,19 @@ class Loop(Settings):
     def show(self, address: str, *, allow_destructive: bool = False) -> Detail:
         """Everything about one recommendation."""
         self._memory.who.need("read")
-        return reports.show(
+        found = reports.show(
             self._substrate, self.resolve(address), self._memory.who, allow_destructive=allow_destructive
         )
+        return replace(found, delivered=self._delivered(found))
+
+    def _delivered(self, detail: Detail) -> Delivered | None:
+        """How often what it wrote was handed to an agent (D53), from the sidecar (D37)."""
+        wrote = {address for entry in detail.chain.entries for address in entry.results}
+        if detail.status != "applied" or not wrote:
+            return None
+        counts = self._memory.telemetry.deliveries()
+        told = [counts[address] for address in wrote if address in counts]
+        return Delivered(sum(one.count for one in told), max(one.last for one in told)) if told else None
 
     def audit(self, address: str) -> Chain:
         """The audit chain of one recommendation, checked; ``state`` is verified, broken or erased (D31)."""

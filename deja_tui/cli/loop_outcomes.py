@@ -33,25 +33,13 @@ def outcomes(address: str | None, db: Path | None, actor: str, as_json: bool) ->
 
 
 def shape(one: Reviewed) -> dict[str, Any]:
-    """The shape of one measurement. Times and spans are epoch ms; a span is open at its start and closed at its end."""
+    """The shape of one measurement with the recommendation it is about."""
     from deja_tui.engine.templates import render
-    from deja_tui.present.outcomes import word
 
-    outcome, body = one.outcome, one.recommendation
-    before, after = outcome.spans
-    return {
-        "recommendation": outcome.recommendation,
+    summary = one.recommendation.summary
+    about = {
+        "recommendation": one.outcome.recommendation,
         "status": one.status,
-        "summary": render(body.summary.template_id, body.summary.args),
-        "metric": outcome.metric,
-        "applied_at": outcome.applied_at,
-        "horizon_ms": outcome.horizon_ms,
-        "verdict": outcome.verdict,
-        "word": word(outcome),
-        "before": None
-        if outcome.before is None
-        else {"count": outcome.before, "n": outcome.before_n, "span": list(before)},
-        "after": {"count": outcome.after, "n": outcome.after_n, "span": list(after)},
-        "measured_at": outcome.measured_at,
-        "address": outcome.address,
+        "summary": render(summary.template_id, summary.args),
     }
+    return {**about, **output.measurement(one.outcome)}

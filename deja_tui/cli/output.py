@@ -13,6 +13,7 @@ from typing import Any
 
 from deja_tui.engine.objects import AuditEntry, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.operations import to_plain
+from deja_tui.engine.outcomes import Outcome
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -136,6 +137,28 @@ def detail(value: Detail) -> dict[str, Any]:
         "since": body.since,
         "plan": None if value.plan is None else plan(value.plan),
         "audit": chain(value.chain),
+        "outcomes": [measurement(one) for one in value.outcomes],
+        "delivered": None if value.delivered is None else asdict(value.delivered),
+    }
+
+
+def measurement(value: Outcome) -> dict[str, Any]:
+    """The shape of one measurement. Times and spans are epoch ms; a span is open at its start and closed at its end."""
+    from deja_tui.present.outcomes import word
+
+    before, after = value.spans
+    return {
+        "metric": value.metric,
+        "applied_at": value.applied_at,
+        "horizon_ms": value.horizon_ms,
+        "verdict": value.verdict,
+        "word": word(value),
+        "before": None
+        if value.before is None
+        else {"count": value.before, "n": value.before_n, "span": list(before)},
+        "after": {"count": value.after, "n": value.after_n, "span": list(after)},
+        "measured_at": value.measured_at,
+        "address": value.address,
     }
 
 

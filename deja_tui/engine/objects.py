@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deja_tui.engine.operations import Alternative, Operation
+
+if TYPE_CHECKING:
+    from deja_tui.engine.outcomes import Outcome
 
 Severity = Literal["info", "low", "medium", "high"]
 SEVERITIES: Final[tuple[str, ...]] = ("info", "low", "medium", "high")
@@ -184,6 +187,14 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Delivered:
+    """How often what a recommendation wrote was handed to an agent as context, and when last (epoch ms)."""
+
+    count: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Detail:
     """Everything a reviewer needs to decide about one recommendation, read in one transaction."""
 
@@ -205,6 +216,8 @@ class Detail:
     )  # ``scheme:name`` → the body an operation would replace
     undoes: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """Recommendation that a revert takes back → the steps of its stored inverse; empty when it has none."""
+    outcomes: tuple[Outcome, ...] = ()  # what was measured since it was applied, shortest span first
+    delivered: Delivered | None = None  # None: never, or nothing was counted
 
 
 @dataclass(frozen=True, slots=True)

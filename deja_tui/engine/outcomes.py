@@ -136,6 +136,12 @@ def reviewed(substrate: Substrate) -> list[Reviewed]:
     )
 
 
+def of(substrate: Substrate, address: str) -> tuple[Outcome, ...]:
+    """The stored measurements of one recommendation, shortest span first."""
+    found = [one for one in recorded(substrate) if one.recommendation == address]
+    return tuple(sorted(found, key=lambda one: one.horizon_ms))
+
+
 def standing(substrate: Substrate) -> list[Outcome]:
     """The stored measurements of recommendations that were made here and are applied now, in arrival order."""
     rows = [row for row in views.ledger(substrate, ("applied",)) if not row.foreign]

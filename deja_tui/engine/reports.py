@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from deja_tui.engine import audit, lifecycle, views
+from deja_tui.engine import audit, lifecycle, outcomes, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
@@ -116,6 +116,7 @@ def show(substrate: Substrate, address: str, caller: Caller, *, allow_destructiv
         twins=tuple(one.address for one in same if one.address != row.address and one.foreign != row.foreign),
         texts=_texts(substrate, operations),
         undoes=undoes,
+        outcomes=outcomes.of(substrate, address) if row.status in ("applied", "rolled_back") else (),
     )
 
 

@@ -14,7 +14,6 @@ from typing import Final
 from deja_tui.engine.outcomes import CONTRADICTIONS, TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.engine.templates import render
 from deja_tui.present.line import Line, Span, line, plain, wrapped
-from deja_tui.present.recommendation import status_word
 from deja_tui.present.words import plural, short
 from deja_tui.text import clean, utc
 
@@ -70,7 +69,7 @@ def _short(outcome: Outcome) -> str:
 def heading(one: Reviewed) -> Line:
     """Address, status, when it was applied, and the line of the recommendation."""
     told = render(one.recommendation.summary.template_id, one.recommendation.summary.args)
-    applied = f"  {status_word(one.status)}, in effect from {utc(one.outcome.applied_at)}  "
+    applied = f"  {one.status.replace('_', ' ')}, in effect from {utc(one.outcome.applied_at)}  "
     return line(Span(short(one.outcome.recommendation), "address"), Span(applied, "dim"), clean(told))
 
 

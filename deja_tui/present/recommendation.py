@@ -14,6 +14,7 @@ from typing import Any, Final
 from deja_tui.engine.objects import (
     AuditEntry,
     Chain,
+    Delivered,
     Detail,
     Evidence,
     Plan,
@@ -23,6 +24,7 @@ from deja_tui.engine.objects import (
 )
 from deja_tui.present.change import CANNOT_BE_UNDONE, HANG, change
 from deja_tui.present.line import Line, Span, clip, heading, joined, line, pad, width, wrap, wrapped
+from deja_tui.present.outcomes import row as outcome_row
 from deja_tui.present.words import (
     EVIDENCE_LIMIT,
     TEXT_FIELDS,
@@ -437,6 +439,11 @@ def happened(entry: AuditEntry) -> str:
     return status_word(entry.to_status)
 
 
+def delivered(found: Delivered) -> str:
+    """``3 times, last 2026-03-02 09:00Z``: how often an agent was given what this wrote (D53)."""
+    return f"{'once' if found.count == 1 else f'{found.count:,} times'}, last {utc(found.last)}"
+
+
 def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
     """The facts around a finding: target, parameters, counts, confidence, what an apply would do now."""
     recommendation = detail.recommendation
@@ -463,8 +470,11 @@ def finding(detail: Detail, now_ms: int, room: int) -> list[Line]:
         rows.append(("replaced by", line(Span(short(detail.replaced_by), "address"))))
     if detail.plan is not None:
         rows.append(("dry run", plan(detail.plan, label=False)))
-    if detail.status == "applied" and recommendation.metric:
+    if detail.status == "applied" and recommendation.metric and not detail.outcomes:
         rows.append(("outcome", line("not measured yet")))
+    rows += [("outcome", outcome_row(one)) for one in detail.outcomes]
+    if detail.delivered is not None:
+        rows.append(("delivered", line(delivered(detail.delivered))))
     label = max(len(name) for name, _ in rows)
     return [
         piece
