@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self
 from deja_tui import declared
 from deja_tui.adapter import StoreSubstrate, build
 from deja_tui.constructors import Constructors
+from deja_tui.contexts import Contexts
 from deja_tui.copies import Copies, restore_file
 from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
@@ -92,7 +93,7 @@ class Captured:
     forgotten: int
 
 
-class Memory(Constructors):
+class Memory(Constructors, Contexts):
     """One memory file.
 
     Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations, ``docs`` to
