@@ -19,11 +19,14 @@ from tests.support import SHARED, shared
 
 _SKIPPED = "marked skip, and not offered in this version"
 DIFFERENT: dict[str, str] = {
-    "rec-03": "an untyped RECALL by subject finds events, goals and observations too, as §5 asks and rec-47 to rec-49 show",
-    "whr-92": "§5.1 asks for facts to be filtered by valid_to; the vector pins that the reference product cannot",
-    "qry-45": "an observation matches as well, since all text is indexed (txt-03); and our built-in query uses no option"
-    " without effect, so it gives no warnings",
-    "fmt-49": "nice; pins the empty time column that §12.2 calls an error: ours says when",
+    "rec-03": "needed. Lists the seven facts of alpha only. §5: no type means every type, and a subject is asked of the field"
+    " of every type; rec-47, rec-48 and rec-49 call it a fault that the reference product misses e_1, o_1 and g_1. Leaving"
+    " them out of the untyped statement alone would drop rows that the typed ones give",
+    "whr-92": "needed. Wants CAL-E060 for valid_to. §5.1 says in words: also let facts be filtered by session_id, valid_from"
+    " and valid_to; the built-in query of expired facts stands on it",
+    "qry-45": "needed. Five rows; ours are those and o_1, whose text holds the word: all text is indexed (override txt-03)."
+    " Its four CAL-W014 come from options without effect in the reference product's own body; §14 leaves the wording to us",
+    "fmt-49": "nice. Pins the empty time column that §12.2 lists among the faults (event time always empty): ours says when",
     "wth-16": "multi_hop is marked skip and warns that it changes nothing",
     "gov-10": "marked skip; the host runs the loop instead of refusing",
     **dict.fromkeys(
