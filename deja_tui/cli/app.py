@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from deja_tui import __version__
+from deja_tui.cli.options import with_host
 
 # verb → (module, attribute, one line of help)
 _ROOT: Final[dict[str, tuple[str, str, str]]] = {
@@ -20,6 +21,7 @@ _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "import": ("deja_tui.cli.capture", "import_", "Bring transcripts into a memory."),
     "record-tool-call": ("deja_tui.cli.capture", "record_tool_call", "Store one tool call."),
     "loop": ("deja_tui.cli.loop", "loop", "Run the Deja Loop and decide about its recommendations."),
+    "why": ("deja_tui.cli.loop_config", "why", "Say why an analyzer does or does not find something."),
     "add": ("deja_tui.cli.memory", "add", "Store one fact."),
     "recall": ("deja_tui.cli.memory", "recall", "List live grains, newest first."),
     "search": ("deja_tui.cli.memory", "search", "Find live grains by their text."),
@@ -83,6 +85,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
 )
+@with_host
 @click.version_option(__version__, "-V", "--version", prog_name="deja", message="%(prog)s %(version)s")
 def deja() -> None:
     """Governed agent memory: every change cited, reviewed with a written reason, undoable.

@@ -49,25 +49,26 @@ def import_(
     """
     from deja_tui.capture.files import import_path
     from deja_tui.facade import host_clock
-    from deja_tui.present.activation import quiet_lines
+    from deja_tui.present.health import health_lines
     from deja_tui.present.imported import import_lines
     from deja_tui.present.plain import run_lines
 
     chosen, path, reason = _chosen(source)
-    outcome = None
+    outcome = health = None
     with _Sink(db, namespace, actor, dry_run) as sink, output.progress("importing") as progress:
         read = import_path(sink, chosen, path, now_ms=host_clock(), progress=progress)
         report = {**read.to_json(), "dry_run": dry_run, "guessed": reason}
         if run_loop and not dry_run:
             outcome = sink.memory.loop.run()
+            health = sink.memory.loop.health()
     if as_json:
         output.as_json(report if outcome is None else {**report, "run": output.outcome(outcome)})
         return
     if reason:
         output.lines([f"taken as {chosen.kind}: {clean(reason)}"])
     output.lines(import_lines(report, output.width()))
-    if outcome is not None:
-        output.lines(["", *run_lines(outcome, output.width()), *quiet_lines(outcome, output.width())])
+    if outcome is not None and health is not None:
+        output.lines(["", *run_lines(outcome, output.width()), "", *health_lines(health, output.width())])
     elif not dry_run and report["added"]:
         output.lines(["next: deja loop run" + (f" --db {db}" if db else "")])
 

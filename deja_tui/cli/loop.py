@@ -11,11 +11,13 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import open_memory, with_because, with_file, with_format
-from deja_tui.engine.objects import STATUSES
+from deja_tui.cli.options import open_memory, with_because, with_file, with_format, with_host
+from deja_tui.engine.objects import STATUSES, RunOutcome
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "run": ("deja_tui.cli.loop", "run", "Let the analyzers look at what is new."),
+    "reflect": ("deja_tui.cli.loop", "reflect", "Let the analyzers look at everything again."),
+    "health": ("deja_tui.cli.loop_config", "health", "Report what the memory holds and how the loop stands."),
     "list": ("deja_tui.cli.loop", "list_", "List recommendations in queue order."),
     "show": ("deja_tui.cli.loop", "show", "Show one recommendation with its evidence and trail."),
     "diff": ("deja_tui.cli.loop_change", "diff", "What recall answers before and after one recommendation."),
@@ -26,17 +28,37 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "apply": ("deja_tui.cli.loop", "apply", "Carry out one approved recommendation."),
     "mark-applied": ("deja_tui.cli.loop_change", "mark_applied", "Note that a change outside was made."),
     "rollback": ("deja_tui.cli.loop", "rollback", "Undo one applied recommendation exactly."),
+    "analyzers": ("deja_tui.cli.loop_config", "analyzers", "List the analyzers and how each is set."),
+    "enable": ("deja_tui.cli.loop_config", "enable", "Let an analyzer take part in runs."),
+    "disable": ("deja_tui.cli.loop_config", "disable", "Leave an analyzer out of runs."),
+    "set": ("deja_tui.cli.loop_config", "set_", "Set a parameter, a severity floor, or namespaces."),
+    "policy": ("deja_tui.cli.loop_config", "policy", "Show what is in force and which layer set it."),
+    "config-export": ("deja_tui.cli.loop_config", "config_export", "Write the settings of all analyzers."),
+    "config-import": ("deja_tui.cli.loop_config", "config_import", "Take in settings that were exported."),
     "outcomes": ("deja_tui.cli.loop_outcomes", "outcomes", "Count before and after what was applied."),
+    "precision": (
+        "deja_tui.cli.loop_trials",
+        "precision",
+        "Tell how often analyzers are right on labelled corpora.",
+    ),
 }
 _UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-@click.group(cls=LazyGroup, verbs=_VERBS, no_args_is_help=True)
-def loop() -> None:
-    """Run the Deja Loop and decide about its recommendations, one at a time.
+@click.group(cls=LazyGroup, verbs=_VERBS, invoke_without_command=True)
+@with_host
+@with_file
+@with_format
+@click.pass_context
+def loop(ctx: click.Context, db: Path | None, actor: str, as_json: bool) -> None:
+    """Run the Deja Loop and decide about its recommendations, one at a time. Without a verb: its health.
 
     Example: deja loop run && deja loop list
     """
+    if ctx.invoked_subcommand is None:
+        from deja_tui.cli.loop_config import health
+
+        ctx.invoke(health, db=db, actor=actor, format="json" if as_json else "text")
 
 
 class Span(click.ParamType[int]):
@@ -52,6 +74,7 @@ class Span(click.ParamType[int]):
 
 
 @click.command()
+@with_host
 @with_file
 @with_format
 @click.option("--min-new", type=click.IntRange(0), metavar="N", help="Run when at least N grains are new.")
@@ -98,10 +121,7 @@ def run(
 
     Example: deja loop run --min-new 20 --min-new-errors 3
     """
-    from deja_tui.present.activation import quiet_lines
-    from deja_tui.present.plain import run_lines
-
-    with open_memory(db, actor=actor) as memory:
+    with open_memory(db, actor=actor, telemetry="aggregate") as memory:
         found = memory.loop.run(
             min_new=min_new,
             min_new_errors=min_new_errors,
@@ -111,14 +131,52 @@ def run(
             commands=commands,
             command_limit_ms=analyzer_limit,
         )
+        _report(memory, found, quiet=quiet, as_json=as_json)
+
+
+@click.command()
+@with_host
+@with_file
+@with_format
+@click.option("--only", multiple=True, metavar="ID", help="Only this analyzer; moves no watermark.")
+@click.option("--dry-run", is_flag=True, help="Say what would be proposed; store nothing.")
+@click.option(
+    "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
+)
+def reflect(
+    db: Path | None, actor: str, as_json: bool, only: tuple[str, ...], dry_run: bool, quiet: bool
+) -> None:
+    """Let every analyzer look at everything again, whatever it has looked at before.
+
+    Example: deja loop reflect --dry-run
+    """
+    with open_memory(db, actor=actor, telemetry="aggregate") as memory:
+        found = memory.loop.reflect(only=only, dry_run=dry_run)
+        _report(memory, found, quiet=quiet, as_json=as_json)
+
+
+def _report(memory: Any, found: RunOutcome, *, quiet: bool, as_json: bool) -> None:
+    """What a run did. It ends with the memory's health, so that a run that found nothing says why; a run that a gate
+    held back says only that, unless the memory was never looked at."""
+    from deja_tui.present import health as shown
+    from deja_tui.present.plain import run_lines
+
     if quiet:
-        if found.stored or found.refreshed:
-            click.echo(f"deja: {found.stored} new, {found.refreshed} refreshed; deja loop list", err=True)
-    elif as_json:
-        output.as_json(output.outcome(found))
-    else:
-        output.lines(run_lines(found, output.width()))
-        output.lines(quiet_lines(found, output.width()))
+        arrived = found.stored + found.refreshed + found.auto_applied
+        if arrived:
+            unasked = f", {found.auto_applied} applied by policy" if found.auto_applied else ""
+            told = f"{found.stored} new, {found.refreshed} refreshed{unasked}"
+            click.echo(f"deja: {told}; deja loop list", err=True)
+        return
+    health = memory.loop.health()
+    whole = found.outcome == "ran" or (health.last_run is None and found.skip_reason != "lock_held")
+    if as_json:
+        report = {"health": shown.health_shape(health)} if whole else {}
+        output.as_json({**output.outcome(found), **report})
+        return
+    output.lines(run_lines(found, output.width()))
+    if whole:
+        output.lines(["", *shown.health_lines(health, output.width())])
 
 
 @click.command("list")

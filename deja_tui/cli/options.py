@@ -36,6 +36,40 @@ def with_db(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_file(function)
 
 
+def with_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--policy FILE`` and ``--telemetry MODE``: what the host of this process says, for every memory it opens.
+
+    They stand before or after the verb and are handed to `open_memory` by click's own context, so that no verb can
+    forget one.
+    """
+    function = click.option(
+        "--telemetry",
+        type=click.Choice(["off", "aggregate", "full"]),
+        expose_value=False,
+        callback=_told_by_the_host,
+        help="What recalls are counted in; else as the policy says, else aggregate.",
+    )(function)
+    return click.option(
+        "--policy",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        expose_value=False,
+        callback=_told_by_the_host,
+        help="The host's policy; else DEJA_LOOP_POLICY.",
+    )(function)
+
+
+def _told_by_the_host(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta[f"deja.{param.name}"] = value
+
+
+def by_the_host(name: str) -> Any:
+    """What the command line said of ``policy`` or ``telemetry``; None: nothing."""
+    ctx = click.get_current_context(silent=True)
+    return ctx.meta.get(f"deja.{name}") if ctx else None
+
+
 def with_file(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--db FILE`` and ``--actor LABEL``, for verbs that look at every namespace."""
     function = click.option(
@@ -84,10 +118,15 @@ def open_memory(
 ) -> Any:
     """A `Memory`. A missing file is made only by verbs that write first things (``create``).
 
-    ``telemetry``: verbs that recall for people count, as ``aggregate`` (D37).
+    ``telemetry``: verbs that recall for people, and runs, count as ``aggregate`` does (D37): as the flag says, else the
+    host's policy, else in that mode. Other verbs count nothing.
     """
     from deja_tui.facade import Memory
+    from deja_tui.loop_settings import host_policy
 
+    policy = host_policy(by_the_host("policy"))
+    if telemetry != "off":
+        telemetry = by_the_host("telemetry") or (policy.telemetry if policy else telemetry)
     path = db or default_path()
     if create and db is None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,6 +138,7 @@ def open_memory(
             create=create,
             read_only=read_only,
             telemetry=telemetry,
+            policy=policy,
         )
     except DejaError as fault:
         if fault.code == "STO-E003":

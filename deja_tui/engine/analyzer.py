@@ -18,15 +18,20 @@ from deja_tui.engine.identity import identity
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.reader import Books, Reader
 from deja_tui.engine.substrate import LedgerRow
+from deja_tui.text import clean
 
 DAY_MS: Final = 86_400_000
+_LONGEST_S: Final = 10 * 365 * 86_400
 
-ParamKind = Literal["bool", "int", "float", "str"]
+ParamKind = Literal["bool", "int", "float", "str", "enum", "duration"]
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: its kind, default and inclusive bounds (``high`` of a str is its most characters)."""
+    """One parameter: its kind, default and inclusive bounds.
+
+    ``high`` of a str is its most characters; an enum takes one of ``choices``, a duration whole seconds.
+    """
 
     name: str
     kind: ParamKind
@@ -34,6 +39,7 @@ class Param:
     low: float = 0
     high: float = 0
     description: str = ""
+    choices: tuple[str, ...] = ()
 
     def check(self, value: Any) -> Any:
         """``value`` as this parameter holds it. Raises LOP-E031 naming the parameter and its bounds."""
@@ -41,19 +47,29 @@ class Param:
             return value
         if self.kind == "str" and isinstance(value, str) and len(value) <= self.high:
             return value
+        if self.kind == "enum" and isinstance(value, str) and value in self.choices:
+            return value
         whole = isinstance(value, int) and not isinstance(value, bool)
+        if self.kind == "duration" and whole and 0 <= value <= (self.high or _LONGEST_S):
+            return value
         number = whole or (isinstance(value, float) and math.isfinite(value))
         if self.kind == "int" and number and value == int(value) and self.low <= value <= self.high:
             return int(value)
         if self.kind == "float" and number and self.low <= value <= self.high:
             return float(value)
-        raise LoopError("LOP-E031", f"parameter {self.name} must be {self._bounds()}")
+        raise LoopError("LOP-E031", f"parameter {self.name} must be {self.bounds}")
 
-    def _bounds(self) -> str:
+    @property
+    def bounds(self) -> str:
+        """What it takes, in words."""
         if self.kind == "bool":
             return "true or false"
         if self.kind == "str":
             return f"a text of at most {int(self.high)} characters"
+        if self.kind == "enum":
+            return "one of " + ", ".join(self.choices)
+        if self.kind == "duration":
+            return f"whole seconds from 0 to {int(self.high or _LONGEST_S)}"
         whole = "a whole number" if self.kind == "int" else "a number"
         return f"{whole} from {self.low:g} to {self.high:g}"
 
@@ -87,7 +103,7 @@ class Manifest:
             if name not in known:
                 raise LoopError(
                     "LOP-E031",
-                    f"{self.id} has no such parameter",
+                    f"{self.id} has no parameter {clean(name, 64)}",
                     "known: " + (", ".join(known) or "none"),
                 )
         return {

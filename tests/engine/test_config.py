@@ -110,7 +110,7 @@ def test_a_change_to_what_is_there_already_writes_nothing(memory: Substrate) -> 
         ({"params": {"share": float("nan")}}, "share must be a number from 0 to 1"),
         ({"params": {"words": "x" * 21}}, "words must be a text of at most 20 characters"),
         ({"params": {"loud": 1}}, "loud must be true or false"),
-        ({"params": {"nothing": 1}}, "no such parameter"),
+        ({"params": {"nothing": 1}}, "no parameter nothing"),
         ({"params": [1]}, "params"),
         ({"enabled": 1}, "enabled"),
         ({"severity_floor": "fatal"}, "severity_floor"),
