@@ -74,7 +74,8 @@ class Planted:
         self.tools = max(16, min(200, count // 2500))
         self.labels = Labels()
         self._facts: list[tuple[str, str, str]] = []
-        self._notes: list[list[str]] = []
+        self._notes: list[tuple[int, list[str]]] = []
+        self._near: dict[int, list[int]] = {}
         self._used: set[tuple[str, str]] = set()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -91,6 +92,13 @@ class Planted:
     def _subject(self) -> str:
         number = int(self.subjects * self.rng.random() ** self.rng.choice((1, 2)))
         return f"person-{number}" if number else "user"
+
+    def near(self) -> list[dict[str, Any]]:
+        """Labels of the notes that repeat another one, by the numbers of their grains."""
+        return [
+            {"analyzer": "loop.duplicate_sweep", "evidence": [f"@g{number}" for number in (base, *copies)]}
+            for base, copies in self._near.items()
+        ]
 
     # --- facts -------------------------------------------------------------------------------------
 
@@ -163,18 +171,20 @@ class Planted:
     def _note(self, number: int, at: int) -> tuple[str, dict[str, Any]]:
         pick = self.rng.random()
         if pick < 0.02 and self._notes:
-            tokens = list(self.rng.choice(self._notes))
+            base, told = self.rng.choice(self._notes)
+            tokens = list(told)
             tokens[int(self.rng.random() * (len(tokens) - 1))] = "revisited"
             self.labels.near_copies += 1
+            self._near.setdefault(base, []).append(number)
         elif pick < 0.03 and self._notes:
-            tokens = list(self.rng.choice(self._notes))
+            tokens = list(self.rng.choice(self._notes)[1])
             tokens[int(self.rng.random() * (len(tokens) - 1))] = self.rng.choice(("not", str(number)))
         else:
             tokens = []
             while len(set(tokens)) < 24:
                 tokens += self._words(4)
             tokens.append(f"n{number}")
-            self._notes.append(tokens)
+            self._notes.append((number, tokens))
         return "observation", {
             "content": " ".join(tokens),
             "observer_id": "agent-1",
