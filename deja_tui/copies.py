@@ -5,12 +5,14 @@
   in an audit grain whose effects other copies carry out (D2).
 * COP-2  What comes from another copy takes effect on memory content, erasures included, so it needs the right admin. It
   is history where governance is concerned: recommendations that came are listed as foreign, nothing decides by them (D5).
-* COP-3  An erasure that came is an erasure: what quotes the grain goes with it, and the sidecar is scrubbed (D31).
+* COP-3  An erasure that came is an erasure: what quotes the grain goes with it, the sidecar is scrubbed (D31), and an audit
+  grain of this file says who took it in. Why it was wanted says the audit grain of the copy it is from, where it has one.
 * COP-4  A restore needs admin and a reason, writes a new file only, and the new file says who made it, when and why.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -32,6 +34,7 @@ from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.store.write import Act
 
+CAME_ERASED: Final = "it was erased in another copy of this memory"
 POSITIONS_BELOW: Final = 10**9
 """A whole number below this is a position in the op-log; from here on it is a time (epoch seconds, ms, or an HLC)."""
 _ROWS_AN_ACT: Final = 200
@@ -191,8 +194,18 @@ class Copies:
 
     def _erased(self, act: Act, erased: Sequence[StoredGrain]) -> None:
         """In the act that erased them: what quotes these grains goes, and what the sidecar knows of them (COP-3)."""
-        self._eraser.erase_quotes(act, erased)
+        quoting = self._eraser.erase_quotes(act, erased)
         self._telemetry.scrub(erased)
+        which = hashlib.sha256("".join(sorted(grain.address for grain in erased)).encode()).hexdigest()[:16]
+        context = {
+            "audit": "tier2",
+            "because": CAME_ERASED,
+            "grains_erased": len(erased),
+            **({"recommendations_erased": len(quoting)} if quoting else {}),
+            "target": f"import:{which}",
+            "verb": "erase",
+        }
+        act.add(build(self._note(f"import:{which}", "erase", context)))
 
     def _list_foreign(self, *, anew: bool) -> None:
         """Rows of the queue for recommendations that came from elsewhere; ``anew``: audits of known ones may have come."""

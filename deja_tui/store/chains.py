@@ -104,6 +104,8 @@ SELECT DISTINCT o.gid, coalesce(g.prev, t.prev),
  WHERE o.kind = {oplog.SUPERSEDE}
 """
 _CLOSED_BY: Final = f"SELECT gid, by FROM mark WHERE kind = {oplog.MARKS['supersede']} AND by IS NOT NULL"
+# a grain that was erased before it came here has no row of its supersession, but the audit of its erasure told of it
+_LEADS: Final = "SELECT gid, prev FROM tombstone WHERE prev IS NOT NULL"
 _POSITION: Final = "SELECT id FROM grain WHERE hash = :h UNION ALL SELECT gid FROM tombstone WHERE hash = :h"
 
 
@@ -130,6 +132,8 @@ def _successions(db: apsw.Connection) -> dict[int, set[int]]:
             after[old].add(gid)
     for gid, by in rows(db, _CLOSED_BY):
         after[gid].add(by)
+    for gid, prev in rows(db, _LEADS):
+        after[prev].add(gid)
     return after
 
 

@@ -353,8 +353,8 @@ def test_an_erasure_that_came_takes_what_quotes_it(pair: tuple[Memory, Memory], 
     (extra,) = [one.add_fact("zebra-zebra", "k", "v")]
     send(one, two)
     two.loop.run()
-    quoting = [row.address for row in two.loop.queue(None)]
-    assert len(quoting) == 2
+    quoting = [address for address, _ in two.store.blobs("recommendation")]
+    assert len(quoting) == 2  # the one that came, and its own of the same finding
     gone = one.recall("d")[0].address
     one.forget(gone, because="asked")
     one.forget(extra, because="asked")
@@ -363,11 +363,39 @@ def test_an_erasure_that_came_takes_what_quotes_it(pair: tuple[Memory, Memory], 
     assert two.get(gone) is None
     assert two.loop.queue(None) == []
     assert all(two.get(address) is None for address in quoting)
+    audits = [grain for grain in two.scan("observation", namespace="agent:authz") if not grain.imported]
+    assert [(note.get("object"), note.get("context")["grains_erased"]) for note in audits] == [("erase", 3)]
+    assert audits[0].get("context")["recommendations_erased"] == 1  # its own; the other one came erased
+    assert audits[0].get("observer_id") == two.who.actor
+    assert b"zebra" not in (two.store.blob(audits[0].address) or b"")
+    assert send(one, two).applied == 0
+    assert [
+        grain for grain in two.scan("observation", namespace="agent:authz") if not grain.imported
+    ] == audits
     assert two.verify() == ()
     two.close()
     for suffix in ("", "-wal"):
         path = Path(f"{two.store.path}{suffix}")
         assert not path.exists() or b"zebra-zebra" not in path.read_bytes()
+
+
+def test_a_fork_is_seen_across_a_grain_that_was_erased_before_it_was_sent(
+    pair: tuple[Memory, Memory],
+) -> None:
+    """D3: heads and forks are the same in the copy that never had the bytes between ancestor and tip."""
+    one, two = pair
+    base = one.add_fact("acme", "region", "eu")
+    send(one, two)
+    mine = two.supersede(base, {"object": "eu-west"})
+    between = one.supersede(base, {"object": "us"})
+    tip = one.supersede(between, {"object": "us-east"})
+    one.forget(between, because="asked")
+    for source, target in ((one, two), (two, one)):
+        send(source, target)
+    for memory in pair:
+        (found,) = memory.forks()
+        assert {grain.address for grain in found.tips} == {mine, tip}
+        assert found.ancestor == base
 
 
 def test_a_superseded_grain_stays_so_when_its_successor_was_erased_before_it_was_sent(

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from deja_tui import DejaError, Memory
 from deja_tui.engine.operations import Forget
 from deja_tui.erasure import SubjectReport, naming
+from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain
 from tests.engine.helpers import draft, plant
 from tests.store.helpers import Clock, bytes_on_disk
@@ -128,17 +131,86 @@ def test_no_byte_of_the_subject_is_left(memory: Memory, clock: Clock, path: Path
     populated(memory, clock)
     memory.telemetry.flush()
     side = Path(memory.telemetry.path)
-    assert b"zqpat" in bytes_on_disk(path) + side.read_bytes()
+    assert b"zqpat" in bytes_on_disk(path) + bytes_on_disk(side)
     done = memory.forget_subject("zqpat", because="a request", confirm="zqpa")
     assert not done.pending
     memory.telemetry.flush()
     assert b"another case" in bytes_on_disk(path)
     for other in (*memory.subject_report("zqpat").mentioned, memory.recall("Zqpat")[0].address):
         memory.forget(other, because="it is spelt like it")
-    left = (bytes_on_disk(path) + side.read_bytes()).lower()
+    left = (bytes_on_disk(path) + bytes_on_disk(side)).lower()
     for word in (b"zqpat", b"zq555", b"zqoslo", b"zqrome", b"zqtea", b"zqboom"):
         assert word not in left
     assert b"coffee" in side.read_bytes()
+
+
+WORDS = count()
+
+
+def rare() -> str:
+    """A word that stands nowhere else."""
+    return f"Zq{next(WORDS)}rare"
+
+
+def filled(kind: str) -> dict[str, Any]:
+    """A grain with a rare word wherever a text may stand: fields, keys, nested values, names of its own."""
+    own: dict[str, Any] = {
+        "fact": lambda: {"subject": rare(), "relation": rare(), "object": rare()},
+        "event": lambda: {"content": rare(), "subject": rare(), "session_id": rare(), "run_id": rare(),
+                          "content_blocks": [{"type": "text", "text": rare()}]},
+        "state": lambda: {"context": {rare(): [rare(), {rare(): rare()}]}, "plan": [rare()], "history": [rare()]},
+        "workflow": lambda: {"nodes": [rare(), rare()], "trigger": rare()},
+        "tool": lambda: {"tool_name": rare(), "tool_content": f"{rare()} failed", "is_error": True,
+                         "input": {rare(): rare()}, "session_id": rare(), "failure_detail": rare()},
+        "observation": lambda: {"object": rare(), "subject": rare(), "observer_id": rare()},
+        "goal": lambda: {"description": rare(), "subject": rare(), "criteria_structured": {rare(): rare()}},
+        "reasoning": lambda: {"conclusion": rare(), "premises": [rare()], "alternatives_considered": [rare()]},
+        "consensus": lambda: {"agreed_content": rare(), "participating_observers": [rare()]},
+        "consent": lambda: {"subject_did": rare(), "grantee_did": rare(), "scope": [rare()]},
+        "skill": lambda: {"name": rare(), "description": rare(), "strategies": [{"condition": rare(), "workflow": rare()}]},
+    }[kind]()  # fmt: skip
+    common = {
+        "tags": [rare()],
+        "user_id": rare(),
+        "source_type": rare(),
+        "embedding_text": rare(),
+        rare(): rare(),
+    }
+    return {"context": {rare(): rare()}, **own, **common, "namespace": f"of {rare()}"}
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+def test_no_word_of_any_type_of_grain_is_left(
+    path: Path, clock: Clock, tmp_path: Path, indexed: bool
+) -> None:
+    """D30, D31: row, keys, dictionary, text index, namespaces, log and sidecar; old versions; each forgotten alone."""
+    with Memory.open(path, clock=clock, telemetry="full") as memory:
+        added = []
+        for kind in sorted(set(TYPES) - {"recommendation"}):
+            fields = filled(kind)
+            added.append(memory.add(kind, fields))
+            words = [value for value in fields.values() if isinstance(value, str)]
+            memory.search(" ".join(words[:2]), namespace=fields["namespace"])
+            if kind in ("fact", "goal"):
+                changed = {"fact": "object", "goal": "description"}[kind]
+                added.append(memory.supersede(added[-1], {changed: rare()}, reason=rare()))
+        if indexed:
+            with memory.store.act():
+                for number in range(300):
+                    memory.add_fact(f"plain {number}", "is", "kept")
+        memory.telemetry.flush()
+        wanted = {f"zq{number}rare".encode() for number in range(next(WORDS))}
+        here = set(re.findall(rb"zq\d+rare", everywhere(tmp_path)))
+        assert len(here & wanted) > 80
+        for address in added:
+            assert not memory.forget(address, because="asked to").pending
+        assert memory.verify() == ()
+        assert re.findall(rb"zq\d+rare", everywhere(tmp_path)) == []
+
+
+def everywhere(folder: Path) -> bytes:
+    """All files of a folder, in lower case."""
+    return b"".join(file.read_bytes() for file in sorted(folder.iterdir())).lower()
 
 
 def test_what_was_erased_stays_erased(memory: Memory, clock: Clock) -> None:
