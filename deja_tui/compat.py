@@ -34,6 +34,7 @@ from deja_tui.engine.templates import render
 from deja_tui.erasure import Erased
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.facade import Memory
+from deja_tui.loop_settings import counting_mode, host_policy
 from deja_tui.store.grains import StoredGrain
 
 __all__ = ["CompatError", "DejaDB", "drop_postgres_schema"]
@@ -93,7 +94,8 @@ class DejaDB:
 
     Args:
         path: the file. ns: the namespace of plain reads and writes; None: what the file declares, else ``shared``.
-        passphrase: refused (CMP-1). actor: who acts. telemetry: off, aggregate or full.
+        passphrase: refused (CMP-1). actor: who acts. telemetry: off, aggregate or full; a host's policy that says
+        otherwise stands before the default (D37).
         index_text: None or True; every memory is indexed. principal: refused.
     """
 
@@ -114,7 +116,9 @@ class DejaDB:
                 "keep the file on an encrypted disk, without passphrase",
             )
         _refuse(principal=principal, index_text=None if index_text in (None, True) else index_text)
-        self.memory = Memory.open(path, namespace=ns, actor=actor, telemetry=telemetry)
+        policy = host_policy()
+        mode = counting_mode(policy) if telemetry == "aggregate" else telemetry
+        self.memory = Memory.open(path, namespace=ns, actor=actor, telemetry=mode, policy=policy)
         self._finalizer = weakref.finalize(self, self.memory.close)
 
     def close(self) -> None:

@@ -54,6 +54,11 @@ def host_policy(given: PolicySource = None) -> Policy | None:
         ) from fault
 
 
+def counting_mode(given: Policy | None, asked: str | None = None) -> str:
+    """The telemetry mode of a surface for people (D37): as it was asked for, else what the policy says, else aggregate."""
+    return asked or (given.telemetry if given else "aggregate")
+
+
 def policy_notices(given: Policy | None, linked: Sequence[Analyzer]) -> tuple[str, ...]:
     """What a person should know of a policy: names that no analyzer has, because a misspelt denial denies nothing."""
     if given is None:

@@ -43,6 +43,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--allow-destructive", action="store_true", help="allow changes that cannot be undone"
     )
+    parser.add_argument(
+        "--policy", type=Path, metavar="FILE", help="the host's policy; else DEJA_LOOP_POLICY"
+    )
+    parser.add_argument(
+        "--telemetry",
+        choices=("off", "aggregate", "full"),
+        help="what recalls are counted in; else as the policy says, else aggregate",
+    )
     parser.add_argument("--theme", metavar="NAME", help="a theme of deja or a file in your themes folder")
     parser.add_argument("--at", metavar="PLACE", help="where to begin, for example queue/3c262f04")
     return parser
@@ -72,4 +80,6 @@ def _open(args: argparse.Namespace) -> int:
         allow_destructive=args.allow_destructive,
         theme=args.theme,
         at=args.at,
+        policy=args.policy,
+        telemetry=args.telemetry,
     )

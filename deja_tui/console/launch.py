@@ -16,6 +16,8 @@ from deja_tui.errors import DejaError
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from deja_tui.loop_settings import PolicySource
+
 LEAST: Final = (60, 20)
 
 
@@ -29,6 +31,8 @@ def launch(
     theme: str | None = None,
     at: str | None = None,
     allow_destructive: bool = False,
+    policy: PolicySource = None,
+    telemetry: str | None = None,
     clock: Callable[[], int] | None = None,
 ) -> int:
     """Run the console until the person leaves.
@@ -42,6 +46,8 @@ def launch(
         theme: a theme's name; None: what the config says, else one that fits the terminal.
         at: where to begin, ``queue`` or ``queue/ADDRESS``.
         allow_destructive: with the right admin, the tier DESTRUCTIVE (D19).
+        policy: the host's; None: the file that ``DEJA_LOOP_POLICY`` names, if any.
+        telemetry: off, aggregate or full; None: what the policy says, else aggregate (D37).
         clock: epoch milliseconds UTC; None: the host's.
 
     Returns: the exit status: 0, or 130 after ctrl+c.
@@ -54,7 +60,9 @@ def launch(
     from deja_tui.console import theme as themes
     from deja_tui.console.actions import Rights
     from deja_tui.facade import Memory, host_clock
+    from deja_tui.loop_settings import counting_mode, host_policy
 
+    granted = host_policy(policy)
     chosen = themes.choose(theme, themes.configured(), os.environ)
     themes.load(chosen)
     keys = keymap.load()
@@ -67,6 +75,8 @@ def launch(
         read_only=read_only,
         create=False,
         clock=clock,
+        policy=granted,
+        telemetry=counting_mode(granted, telemetry),
     ) as memory:
         if scopes is not None and not rights.scopes & {"read", "admin"}:
             held = ", ".join(sorted(rights.scopes)) or "none"

@@ -104,6 +104,28 @@ def test_a_console_that_may_not_read_says_which_right_is_missing(
     assert caught.value.message == "the console needs the right `read`; held: review, write"
 
 
+@pytest.mark.parametrize(
+    ("says", "asked", "mode"),
+    [(None, None, "aggregate"), ("off", None, "off"), ("off", "full", "full"), (None, "off", "off")],
+)
+def test_the_console_counts_as_the_policy_says(
+    says: str | None, asked: str | None, mode: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """D37: the flag, else the host's policy, else aggregate."""
+    at_terminal(monkeypatch, (80, 24))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("DEJA_LOOP_POLICY", raising=False)
+    path, opened = tmp_path / "a.deja", []
+    Memory.open(path).close()
+    monkeypatch.setattr(
+        "deja_tui.screens.app.DejaApp.__init__", lambda app, loop, **_: opened.append(loop._memory)
+    )
+    monkeypatch.setattr("deja_tui.screens.app.DejaApp.run", lambda app, **_: None)
+    monkeypatch.setattr("deja_tui.screens.app.DejaApp.return_code", 0)
+    launching.launch(path, policy=None if says is None else {"telemetry": says}, telemetry=asked)
+    assert opened[0].telemetry.mode == mode
+
+
 def test_the_launcher_alone_imports_nothing_heavy() -> None:
     """Checks of the terminal come before Textual is loaded."""
     code = "import deja_tui.console.launch, sys; print([n for n in ('textual', 'rich', 'apsw') if n in sys.modules])"

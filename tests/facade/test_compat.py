@@ -456,6 +456,21 @@ def test_the_commands_of_an_editing_agent(db: DejaDB) -> None:
 # --- opening ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("says", "asked", "mode"),
+    [("off", {}, "off"), ("full", {}, "full"), ("off", {"telemetry": "full"}, "full"), ("full", {"telemetry": "off"}, "off")],
+)  # fmt: skip
+def test_telemetry_follows_the_host_policy(
+    says: str, asked: dict[str, str], mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D37: the default is the policy's; what a program asks for by name is what it gets."""
+    policy = tmp_path / "policy.json"
+    policy.write_text(json.dumps({"telemetry": says}))
+    monkeypatch.setenv("DEJA_LOOP_POLICY", str(policy))
+    with dejadb.DejaDB(str(tmp_path / "a.deja"), **asked) as db:
+        assert db.memory.telemetry.mode == mode
+
+
 def test_telemetry_is_counted_by_default_and_written_at_the_end(tmp_path: Path) -> None:
     """D37: aggregate; a handle that is only let go writes what it counted."""
     path = tmp_path / "a.db"
