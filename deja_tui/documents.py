@@ -86,10 +86,13 @@ class Documents:
         if start != ROOT + "/":
             _check(folder.rstrip("/"))
         found: dict[str, list[StoredGrain]] = {}
-        for grain in self._memory.store.scan("fact", namespaces=[self._memory.namespace], live_only=True):
-            if grain.get("relation") == RELATION and str(grain.get("subject")).startswith(start):
-                found.setdefault(str(grain.get("subject")), []).append(grain)
-        return tuple(_current(sorted(found[path], key=_order, reverse=True)) for path in sorted(found))
+        here = self._memory.namespace
+        for grain in self._memory.store.recall(namespace=here, relation=RELATION, type="fact", k=_EVERY):
+            if str(grain.get("subject")).startswith(start):
+                found.setdefault(str(grain.get("subject")), []).append(
+                    grain
+                )  # newest first, as recall gives them
+        return tuple(_current(found[path]) for path in sorted(found))
 
     def view(self, path: str, *, version: str | None = None) -> Document:
         """The current version, or that of ``version``: the address, or a unique start of it, from `history`."""
