@@ -227,7 +227,8 @@ class ImportReport:
         return sum(file.loss_total for file in self.files)
 
     @property
-    def notes(self) -> list[dict[str, Any]]:
+    def remarks(self) -> list[dict[str, Any]]:
+        """What was odd without being lost, of all files in their order."""
         return [note for file in self.files for note in file.notes]
 
     def to_json(self) -> dict[str, Any]:
@@ -242,6 +243,6 @@ class ImportReport:
             "forgotten": self.forgotten,
             "loss_total": self.loss_total,
             "loss": [{"file": row.file, "line": row.line, "reason": row.reason} for row in self.losses],
-            "remarks": self.notes,
+            "remarks": self.remarks,
             "files": [file.to_json() for file in self.files],
         }

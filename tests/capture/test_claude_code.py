@@ -196,7 +196,7 @@ def test_padding_is_no_loss() -> None:
     """JSONL-2: NUL bytes are told as padding and stored nowhere."""
     report, sink = run(shared("hostile/nul-blocks/session.jsonl"), now_ms=NOW)
     assert report.loss_total == 0
-    assert [(note["reason"], note["count"], note["lines"]) for note in report.notes] == [
+    assert [(note["reason"], note["count"], note["lines"]) for note in report.remarks] == [
         ("padding: NUL bytes and nothing else", 2, [5, 10])
     ]
     assert "\x00" not in json.dumps(sink.heads, ensure_ascii=False)
@@ -213,7 +213,7 @@ def test_lone_surrogates() -> None:
     assert "second_result_of" not in first["context"]
     assert second["context"]["second_result_of"] == "toolu_002"
     assert second["content_blocks"][0]["content"].startswith("Cancelled: parallel tool call Bash(echo \ufffd")
-    assert [note["lines"] for note in report.notes] == [[4]]
+    assert [note["lines"] for note in report.remarks] == [[4]]
 
 
 def test_same_records_twice() -> None:
@@ -292,7 +292,7 @@ def test_broken_parent_chain() -> None:
     report, sink = run(shared("hostile/broken-parent-chain/session.jsonl"), now_ms=NOW)
     assert len(sink.events()) == 8
     assert report.loss_total == 0
-    assert [(note["reason"], note["lines"]) for note in report.notes] == [
+    assert [(note["reason"], note["lines"]) for note in report.remarks] == [
         ("its id was used before", [7]),
         ("it is its own parent", [7, 8]),
         ("its parent is not in the file", [3, 4]),
@@ -305,7 +305,7 @@ def test_terminal_escapes_are_kept_and_told() -> None:
     report, sink = run(shared("hostile/terminal-escapes/session.jsonl"), now_ms=NOW)
     assert len(sink.failures()) == 9
     assert sink.failures()[0]["tool_content"] == "\x1b[2J\x1b[H\x1b[31mALL CHECKS PASSED\x1b[0m"
-    assert [note["reason"] for note in report.notes] == [
+    assert [note["reason"] for note in report.remarks] == [
         "two spellings of one tool name: they differ in invisible characters only"
     ]
 
