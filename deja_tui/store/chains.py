@@ -29,7 +29,7 @@ from deja_tui.store.rows import COLUMNS, TYPE_NAMES, stored, unfold
 from deja_tui.store.sql import listed, rows, scalar
 
 if TYPE_CHECKING:
-    from deja_tui.store.write import Transaction
+    from deja_tui.store.transaction import Transaction
 
 HISTORY_LIMIT: Final = 1_000
 PROVENANCE_LIMIT: Final = 1_000

@@ -61,8 +61,9 @@ from deja_tui.store.oplog import LogEntry
 from deja_tui.store.search import TailReader
 from deja_tui.store.stats import Counts
 from deja_tui.store.terms import Terms, find_space
+from deja_tui.store.transaction import Transaction
 from deja_tui.store.views import ColdFacts, FailureCluster, Position
-from deja_tui.store.write import Act, Transaction, refuse_reserved
+from deja_tui.store.write import Act, refuse_reserved
 
 __all__ = ["Fault", "Store"]
 
