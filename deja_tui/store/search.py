@@ -226,7 +226,10 @@ def _nominate(
     for group in groups:
         match = " AND ".join(asked[i].match for i in group)
         together = sum(1 << i for i in group)
-        for gid in _holders(db, match, after, max(wanted, HOLDERS), shown):
+        most = max(wanted, HOLDERS)
+        # all of them are read, so their order is nobody's concern, and FTS5 walks faster forwards
+        whole = not after and min(counts[i] for i in group) <= most
+        for gid in _all_holders(db, match, shown) if whole else _holders(db, match, after, most, shown):
             masks[gid] = masks.get(gid, 0) | together
     weighed = _weighed(masks, counts, last)
     return nlargest(wanted, weighed), complete and len(weighed) <= wanted
@@ -306,13 +309,21 @@ def _holders(db: apsw.Connection, match: str, after: int, limit: int, shown: Nar
     return [row[0] for row in rows(db, _FITTING.format(shown.where), given)]
 
 
+def _all_holders(db: apsw.Connection, match: str, shown: Narrow) -> list[int]:
+    """Every indexed grain that holds a piece, in any order, when its number is known to be bounded."""
+    if shown.filtered:
+        return _holders(db, match, 0, HOLDERS, shown)
+    return [row[0] for row in rows(db, "SELECT rowid FROM text WHERE text MATCH ?", (match,))]
+
+
 def _by_length(
     db: apsw.Connection, some: list[tuple[float, int]], tail: dict[int, list[str]]
 ) -> list[tuple[float, int]]:
     """``some`` by their score: what they hold, less for a long text; best first, then newest."""
     sizes = _sizes(db, [gid for _, gid in some if gid not in tail])
     sizes.update((gid, len(tail[gid])) for _, gid in some if gid in tail)
-    return sorted(((weight * _shortness(sizes.get(gid, 0)), gid) for weight, gid in some), reverse=True)
+    short = {size: _shortness(size) for size in {0, *sizes.values()}}
+    return sorted([(weight * short[sizes.get(gid, 0)], gid) for weight, gid in some], reverse=True)
 
 
 def _live(db: apsw.Connection, best: list[tuple[float, int]], shown: Narrow, k: int) -> list[StoredGrain]:
@@ -338,7 +349,7 @@ def _sizes(db: apsw.Connection, gids: list[int]) -> dict[int, int]:
     if not gids:
         return {}
     sql = "SELECT d.id, d.sz FROM json_each(?) j CROSS JOIN text_docsize d ON d.id = j.value"
-    return {gid: size_of(raw) for gid, raw in rows(db, sql, (listed(gids),))}
+    return {gid: raw[0] if len(raw) == 1 else size_of(raw) for gid, raw in rows(db, sql, (listed(gids),))}
 
 
 def size_of(raw: bytes) -> int:
