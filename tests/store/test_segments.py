@@ -210,7 +210,7 @@ def test_a_push_that_dies_goes_on(
     def stop(*_: object) -> None:
         raise Boom
 
-    monkeypatch.setattr(segments, "_append", stop)
+    monkeypatch.setattr(segments, "append", stop)
     with fails():
         segments.push(store, hub)
     monkeypatch.undo()
