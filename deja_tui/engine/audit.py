@@ -91,6 +91,12 @@ def derive(substrate: Substrate, address: str) -> LedgerRow:
     return _row(substrate, address, entries(substrate, address))
 
 
+def first_row(substrate: Substrate, address: str, entry: AuditEntry) -> LedgerRow:
+    """The row of a recommendation whose trail is this one entry. Raises LOP-E040 and LOP-E012."""
+    stored = substrate.get(entry.address)
+    return _row(substrate, address, [] if stored is None else [(entry, stored)])
+
+
 def _row(substrate: Substrate, address: str, pairs: list[tuple[AuditEntry, StoredGrain]]) -> LedgerRow:
     grain = substrate.get(address)
     if grain is None:

@@ -459,6 +459,15 @@ def record(substrate: Substrate, address: str) -> None:
         views.ledger_put(substrate, audit.derive(substrate, address))
 
 
+def record_first(substrate: Substrate, address: str, entry: AuditEntry) -> None:
+    """As `record`, for a recommendation that was put just now: its first entry is its only one.
+
+    Deriving it would read the trails of all others, once for each that a run stores.
+    """
+    if views.caches_ledger(substrate):
+        views.ledger_put(substrate, audit.first_row(substrate, address, entry))
+
+
 def _body(substrate: Substrate, address: str) -> Recommendation:
     grain = substrate.get(address)
     if grain is None:

@@ -173,7 +173,7 @@ def propose(
     if refreshes:
         lifecycle.record(substrate, refreshes.address)
     creator = creator_of(manifest)
-    audit.write(
+    entry = audit.write(
         substrate,
         put.address,
         previous=None,
@@ -184,7 +184,7 @@ def propose(
         now_ms=how.now_ms,
         notes={"creator": creator, "trigger": how.trigger, "source": manifest.origin},
     )
-    lifecycle.record(substrate, put.address)
+    lifecycle.record_first(substrate, put.address, entry)
     return put.address
 
 
