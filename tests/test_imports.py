@@ -14,7 +14,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference",
+    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "erasure", "copies", "documents", "declared", "commands", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -28,6 +28,7 @@ NARROW = {
     "store": {"errors", "text"},
     "engine": {"errors", "text"},
     "reference": {"errors", "text", "engine"},
+    "cal_substrate": {"errors", "text", "engine"},
     "widgets": {"errors", "text", "present"},
 }
 NO_TEXTUAL = [
@@ -39,6 +40,7 @@ NO_TEXTUAL = [
     "saved",
     "adapter",
     "reference",
+    "cal_substrate",
     "constructors",
     "contexts",
     "erasure",

@@ -103,6 +103,10 @@ def phase(row: Row) -> str | None:
     return None if failed is None else "fail" if failed else "ok"
 
 
+def _arrival(row: Row) -> Any:
+    return None if row.grain is None else row.grain.seq
+
+
 def _analyzer(row: Row) -> Any:
     told = row.get("analyzer")
     return told.get("id") if isinstance(told, Mapping) else told
@@ -137,6 +141,7 @@ _READS: Final[dict[str, Read]] = {
     "type": _type,
     "grain_type": _type,
     "score": _score,
+    "arrival": _arrival,
     "subject": _part("subject"),
     "relation": _part("relation"),
     "object": _part("object"),
@@ -166,7 +171,7 @@ _READS: Final[dict[str, Read]] = {
 _COMMON: Final[Mapping[Kind, str]] = {
     "text": """subject relation object namespace user_id type verification_status source_type epistemic_status content
         summary grain_type scope_path priority status session_id run_id""",
-    "number": "confidence importance score created_at valid_from valid_to",
+    "number": "confidence importance score created_at valid_from valid_to arrival",
     "flag": "contradicted",
     "list": "tags",
     "time": "time",

@@ -22,6 +22,11 @@ _KEYED: Final[dict[str, filters.Keyed]] = {
     "session_id": "session_id",
     "hash": "hash",
 }
+_NUMBERS: Final[dict[str, filters.Counted]] = {
+    "created_at": "created_at",
+    "valid_to": "valid_to",
+    "arrival": "arrival",
+}
 _EXACT: Final = frozenset(("session_id", "hash"))
 
 
@@ -72,8 +77,8 @@ def _test(test: Test) -> Lowered:
         return Lowered(filters.Failed(), False, False)
     if test.field.kind == "time" and test.op in ("=", "<", "<=", ">", ">="):
         return _span(test)
-    if name in ("created_at", "valid_to") and test.op in ("=", "<", "<=", ">", ">="):
-        return _moment("created_at" if name == "created_at" else "valid_to", test)
+    if name in _NUMBERS and test.op in ("=", "<", "<=", ">", ">="):
+        return _moment(_NUMBERS[name], test)
     return _OPEN
 
 
@@ -96,7 +101,7 @@ def _span(test: Test) -> Lowered:
     return Lowered(filters.Within("created_at", *ends[test.op]), True, True)
 
 
-def _moment(field: str, test: Test) -> Lowered:
+def _moment(field: filters.Counted, test: Test) -> Lowered:
     value = test.value
     if value is UNBOUND:
         return _OPEN
@@ -110,6 +115,4 @@ def _moment(field: str, test: Test) -> Lowered:
         high = ceil(value) - 1 if test.op == "<" else floor(value)
     if low is not None and high is not None and low > high:
         return Lowered(filters.AnyOf(()), True, True)
-    return Lowered(
-        filters.Within("created_at" if field == "created_at" else "valid_to", low, high), True, True
-    )
+    return Lowered(filters.Within(field, low, high), True, True)

@@ -13,13 +13,18 @@ from deja_tui.cal.words import NEEDS_A_MODEL, OPTIONS, UNKNOWN_OPTIONS, WITH_EFF
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a statement asks for with WITH. ``dedup`` is a field, "" for the whole text, None for not at all."""
+    """What a statement asks for with WITH. ``dedup`` is a field, "" for the whole text, None for not at all.
+
+    ``arrival``: every grain whatever its marks, each with its position and whether it is live; what another program
+    needs to see a memory through statements.
+    """
 
     superseded: bool = False
     explanation: bool = False
     relative_time: bool = False
     conflict_resolution: bool = False
     contested: bool = False
+    arrival: bool = False
     dedup: str | None = None
 
 
@@ -41,11 +46,12 @@ def read_options(options: tuple[ast.Option, ...], env: Env, *, type_: str | None
             if dedup:
                 Binder(env, type_, rows=True).field(ast.Field(dedup, option.span))
     return Options(
-        "superseded" in names,
+        not names.isdisjoint(("superseded", "arrival")),
         "explanation" in names,
         "annotate_relative_time" in names,
         "conflict_resolution" in names,
         "contradiction_detection" in names,
+        "arrival" in names,
         dedup,
     )
 

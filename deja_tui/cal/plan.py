@@ -24,7 +24,7 @@ from deja_tui.cal.words import MAX_ROWS
 from deja_tui.store.filters import Filter, Selection
 
 LOOP_SPACES: Final = ("deja-loop", "loop")
-_ALWAYS_KEYED: Final = frozenset(("session_id", "hash", "time", "created_at", "valid_to"))
+_ALWAYS_KEYED: Final = frozenset(("session_id", "hash", "time", "created_at", "valid_to", "arrival"))
 _WITH_SUBJECT: Final = _ALWAYS_KEYED | {"subject"}
 _WITH_FACT: Final = _WITH_SUBJECT | {"relation", "object"}
 """Fields that an index knows of every grain, and of every fact."""

@@ -106,7 +106,7 @@ class Reads:
         everything: bool,
     ) -> Grains:
         wanted = plan.limit or (MOST_SORTED if everything else DEFAULT_ROWS)
-        fitting = self._options(self._fitting(candidates, plan, trace), node, options)
+        fitting = self._options(self._fitting(candidates, plan, trace, hidden=options.arrival), node, options)
         if plan.oldest_first:
             fitting = iter(sorted(fitting, key=_rising))
         rows, more = _take(fitting, wanted)
@@ -116,7 +116,7 @@ class Reads:
         if everything and more is not None and plan.limit is None:
             self.env.warnings.append(warning("CAL-W015", f"the stages saw the newest {MOST_SORTED:,}"))
         trace.returned = len(rows)
-        if options.contested or options.explanation or options.relative_time:
+        if options.contested or options.explanation or options.relative_time or options.arrival:
             rows = [self._shown(row, plan, options) for row in rows]
         return Grains(tuple(rows), total, sure)
 
@@ -132,9 +132,12 @@ class Reads:
         if plan.exact and options == _NOTHING and not node.contradictions:
             trace.candidates = trace.matched = candidates.count(MOST_READ)
             return trace.matched
-        return sum(1 for _ in self._options(self._fitting(candidates, plan, trace), node, options))
+        fitting = self._fitting(candidates, plan, trace, hidden=options.arrival)
+        return sum(1 for _ in self._options(fitting, node, options))
 
-    def _fitting(self, candidates: Candidates, plan: RecallPlan, trace: Trace) -> Iterator[Row]:
+    def _fitting(
+        self, candidates: Candidates, plan: RecallPlan, trace: Trace, *, hidden: bool = False
+    ) -> Iterator[Row]:
         """The candidates that fit, as rows; what was read and what fitted is counted also when nobody goes on."""
         keep = plan.keep()
         text = plan.selection is not None and plan.selection.text is not None
@@ -152,7 +155,7 @@ class Reads:
                     raise self.env.fail(
                         "CAL-E030", f"more than {MOST_READ:,} grains would be read", plan.statement.span
                     )
-                if not grain.live and grain.superseded_by is None:
+                if not grain.live and grain.superseded_by is None and not hidden:
                     continue  # hidden by an undo: no version of anything
                 row = Row(grain.address, grain.type, score, None, grain, extra)
                 if special:
@@ -236,6 +239,12 @@ class Reads:
         asked = options.contested and row.grain is not None and "contested_by" not in extra
         if asked and row.grain is not None and (others := self._rivals(row.grain)):
             extra["contested_by"] = others
+        if options.arrival and row.grain is not None:
+            extra |= {
+                "arrival": row.grain.seq,
+                "live": row.grain.live,
+                "imported": row.grain.imported,
+            }
         if options.explanation:
             extra["explanation"] = _explanation(row, plan)
         if options.relative_time and row.grain is not None:

@@ -115,6 +115,7 @@ FORMATS: Final[Mapping[str, str]] = {
 # option → how many arguments it takes: least, most
 OPTIONS: Final[Mapping[str, tuple[int, int]]] = {
     "superseded": (0, 0),
+    "arrival": (0, 0),
     "explanation": (0, 0),
     "annotate_relative_time": (0, 0),
     "conflict_resolution": (0, 0),
@@ -144,6 +145,7 @@ OPTIONS: Final[Mapping[str, tuple[int, int]]] = {
 WITH_EFFECT: Final = frozenset(
     (
         "superseded",
+        "arrival",
         "explanation",
         "annotate_relative_time",
         "conflict_resolution",

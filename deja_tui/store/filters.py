@@ -3,7 +3,7 @@
 
 * FILTER-1  Candidates are a superset: every grain that fits a filter is among them. Whoever asks decides with the
   decoded grain, because keys are folded or hashed (D11) and one that has no column is not asked for at all.
-* FILTER-2  ``created_at``, ``session_id``, ``hash``, types and namespaces are exact: what passes them fits.
+* FILTER-2  ``created_at``, ``arrival``, ``session_id``, ``hash``, types and namespaces are exact: what passes them fits.
 * FILTER-3  Order is newest arrival first, or newest ``created_at`` first with ties by arrival; with a text, best
   score first with ties by arrival.
 * FILTER-4  Grains are decoded as they are taken: whoever stops early pays for what it took.
@@ -42,6 +42,7 @@ from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.text import fold, strip_terminal_codes
 
 Keyed = Literal["subject", "relation", "object", "tool_name", "session_id", "hash"]
+Counted = Literal["created_at", "valid_to", "arrival"]
 Order = Literal["arrival", "created"]
 
 _FACT: Final = TYPES["fact"]
@@ -67,9 +68,9 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A time in milliseconds, both ends included; None leaves an end open."""
+    """A time in milliseconds, or a position of arrival, both ends included; None leaves an end open."""
 
-    field: Literal["created_at", "valid_to"]
+    field: Counted
     low: int | None = None
     high: int | None = None
 
@@ -489,6 +490,8 @@ def _sql(shape: Shape) -> str:
             return "(g.sig IS NOT NULL OR g.tool IS NULL)"
         case ("within", "created_at", place):
             return f"g.at BETWEEN :l{place} AND :u{place}"
+        case ("within", "arrival", place):
+            return f"g.id BETWEEN :l{place} AND :u{place}"
         case ("within", _, place):
             return f"g.vt BETWEEN :l{place} AND :u{place}"
         case ("hash", place, count):

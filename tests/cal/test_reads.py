@@ -105,6 +105,32 @@ def test_hidden_grains_are_no_versions(memory: Memory, told: Told) -> None:
     assert [row["hash"] for row in told("RECALL facts WITH superseded")["grains"]] == [second, first]
 
 
+def test_arrival_shows_every_version_with_its_place(memory: Memory, told: Told) -> None:
+    """WITH arrival: hidden versions too; the field is pushed down to the table's own order."""
+    first = memory.add_fact("a", "b", "one")
+    second = memory.supersede(first, {"object": "two"})
+    hidden = memory.add_fact("a", "b", "three")
+    with memory.store.act() as act:
+        act.mark(hidden, "hide")
+    rows = told("RECALL facts WITH arrival")["grains"]
+    assert [row["hash"] for row in rows] == [hidden, second, first]
+    assert [(row["live"], row["fields"].get("superseded_by"), row["imported"]) for row in rows] == [
+        (False, None, False), (True, None, False), (False, second, False),
+    ]  # fmt: skip
+    seqs = [row["arrival"] for row in rows]
+    assert seqs == sorted(seqs, reverse=True)
+    for where, right in (
+        (f"> {seqs[2]}", [second]),
+        (f"<= {seqs[1]}", [second]),
+        ("> 99", []),
+        ("= 0.5", []),
+    ):
+        text = f"RECALL facts WHERE arrival {where}"
+        assert [row["hash"] for row in told(text)["grains"]] == right
+    (read,) = told(f"EXPLAIN RECALL facts WHERE arrival > {seqs[2]}")["plan"]["reads"]
+    assert read["evaluated"] == []
+
+
 def test_a_retired_grain_names_what_took_its_place(memory: Memory, told: Told) -> None:
     """WITH superseded shows the duplicate and the one that stayed."""
     kept, gone = memory.add_fact("a", "b", "c"), memory.add_fact("a", "b", "c", 0.5)
