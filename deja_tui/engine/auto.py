@@ -81,6 +81,8 @@ def _equal(one: Any, other: Any) -> bool:
 
 def apply(substrate: Substrate, address: str, manifest: Manifest, policy: Policy | None, now_ms: int) -> bool:
     """Apply one pending recommendation if everything holds; whether it was. Called inside the run's act (AUTO-3)."""
+    if policy is None or not policy.auto_apply_enabled or manifest.auto_apply != "structural_curation":
+        return False
     grain = substrate.get(address)
     row = views.ledger_row(substrate, address)
     if grain is None or row is None or row.status != "pending" or row.foreign:

@@ -56,6 +56,9 @@ def _checked(health: Health) -> Line:
     if chains.broken:
         told.append(Span(f"{plural(chains.broken, 'audit chain')} broken", "error"))
         told.append(f" of {chains.verified + chains.broken:,}: deja verify")
+    elif chains.unchecked:
+        total = chains.verified + chains.unchecked
+        told.append(f"{chains.verified:,} of {total:,} audit chains, all sound: deja verify checks every one")
     else:
         told.append(f"{plural(chains.verified, 'audit chain')} verified")
     if health.claims:
@@ -324,7 +327,11 @@ def health_shape(health: Health) -> dict[str, Any]:
         "grains": dict(health.grains),
         "live": health.live,
         "verification": dict(health.claims),
-        "chains": {"verified": health.chains.verified, "broken": health.chains.broken},
+        "chains": {
+            "verified": health.chains.verified,
+            "broken": health.chains.broken,
+            "unchecked": health.chains.unchecked,
+        },
         "verified_at": health.verified_at,
         "verify_faults": health.verify_faults,
         "forks": health.forks,
