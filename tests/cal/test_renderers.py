@@ -73,6 +73,7 @@ UNION = " UNION ".join(
     f"(RECALL {plural} LIMIT 20)" for plural in ("facts", "events", "tools", "observations")
 )
 REST = " UNION ".join(f"(RECALL {plural})" for plural in ("goals", "skills", "states", "workflows"))
+ASSEMBLED = 'ASSEMBLE "trip" FOR "planning a <trip>" FROM a: (RECALL facts), b: (RECALL events) BUDGET 120 PRIORITY b > a'
 LAST = " UNION ".join(f"(RECALL {plural})" for plural in ("reasonings", "consensuses", "consents"))
 
 
@@ -87,11 +88,22 @@ def test_every_type_in_every_format_is_what_the_file_says(format: str, session: 
     golden(f"every_type.{format}", "\n=====\n".join(parts))
 
 
-@pytest.mark.parametrize("format", ["sml", "toon", "markdown", "text"])
+@pytest.mark.parametrize("format", ["sml", "toon", "markdown", "text", "table"])
 def test_an_assembled_context_is_what_the_file_says(format: str, session: Session) -> None:
     """With its head, its groups and its priority."""
-    text = 'ASSEMBLE "trip" FOR "planning a <trip>" FROM a: (RECALL facts), b: (RECALL events) BUDGET 120 PRIORITY b > a'
-    golden(f"assembled.{format}", session.run(f"{text} FORMAT {format}").as_json()["text"])
+    told = session.run(f"{ASSEMBLED} FORMAT {format}").as_json()["text"]
+    golden(f"assembled.{format}", re.sub(r"(?m)^\| [0-9a-f]{8} ", "| <hash>   ", told))
+
+
+def test_json_is_what_the_file_says(session: Session) -> None:
+    """Rows as text, and the payload of an assembled context: shares, what was included, what was dropped."""
+    parts = [
+        session.run(f"{statement} FORMAT [json AS x]").as_json()["formats"]["x"]
+        for statement in (UNION, REST, LAST)
+    ]
+    golden("every_type.json", re.sub(r"\b[0-9a-f]{64}\b", "<hash>", "\n=====\n".join(parts)))
+    told = json.dumps(session.run(ASSEMBLED).as_json(), indent=1)
+    golden("assembled.json", re.sub(r"\b[0-9a-f]{64}\b", "<hash>", told))
 
 
 @pytest.mark.parametrize("format", ["sml", "markdown", "text", "json"])
