@@ -17,7 +17,7 @@ from typing import Final, Literal
 import apsw
 
 from deja_tui.store import schema
-from deja_tui.store.faults import StoreError, closed, storage_error
+from deja_tui.store.faults import StoreError, closed, is_full, storage_error
 
 Durability = Literal["full", "normal"]
 
@@ -279,11 +279,11 @@ def open_place(place: Place, busy_ms: int, durability: Durability) -> Connection
             if not place.read_only and schema.is_empty(connections.reader()):
                 _create(connections)
             schema.check(connections.reader())
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            if not place.read_only:
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError) as error:
+            if not place.read_only or (isinstance(error, apsw.IOError) and not is_full(error)):
                 raise
             connections.close()
-            connections = Connections(_frozen(place), busy_ms, durability)
+            connections = Connections(_frozen(place, is_full(error)), busy_ms, durability)
             schema.check(connections.reader())
     except apsw.Error as error:
         connections.close()
@@ -307,10 +307,11 @@ def _create(connections: Connections) -> None:
             raise
 
 
-def _frozen(place: Place) -> Place:
+def _frozen(place: Place, full: bool) -> Place:
     log = place.path + "-wal"
     behind = os.path.exists(log) and os.path.getsize(log) > 0
-    notice = "The folder may not be written: opened as a fixed image."
+    why = "The disk is full" if full else "The folder may not be written"
+    notice = f"{why}: opened as a fixed image."
     if behind:
         notice += " Changes that still lie in the file's -wal log are not seen."
     return Place(place.path, read_only=True, frozen=True, notice=notice)

@@ -67,6 +67,13 @@ _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
 )
 
 
+def is_full(error: Exception) -> bool:
+    """Whether the disk has no room: SQLite calls it another error when it is the index of the log that finds none."""
+    return isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    )
+
+
 def storage_error(error: Exception) -> StoreError:
     """The coded form of an APSW exception. SQLite's own words are kept: they name tables, never grain text.
 
@@ -75,7 +82,7 @@ def storage_error(error: Exception) -> StoreError:
     if isinstance(error, UnicodeDecodeError):
         return StoreError("STO-E009", "the file holds text that is no text", _DAMAGED)
     for kind, code, message, next_step in _RULES:
-        if isinstance(error, kind):
+        if isinstance(error, kind) or (kind is apsw.FullError and is_full(error)):
             return StoreError(code, message, next_step)
     return StoreError(
         "STO-E001",

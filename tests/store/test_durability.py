@@ -11,12 +11,14 @@ import apsw
 import pytest
 
 from deja_tui.errors import DejaError
+from deja_tui.store.connection import Connections
 from deja_tui.store.faults import storage_error
 from deja_tui.store.memory import Store
 from tests.store.helpers import add, fact, many, refuses, run
 
 WRITER = """
 import os, sys
+from deja_tui.store.connection import Connections
 from deja_tui.store.memory import Store
 from tests.store.helpers import add, fact, many
 path, fatal = sys.argv[1], int(sys.argv[2])
@@ -71,6 +73,7 @@ def test_what_was_acknowledged_survives_the_loss_of_the_process(path: Path) -> N
     """Every address that was printed is there after kill -9, its words too."""
     code = """
 import os, sys
+from deja_tui.store.connection import Connections
 from deja_tui.store.memory import Store
 from tests.store.helpers import add, fact
 store = Store.open(sys.argv[1])
@@ -216,9 +219,36 @@ def test_a_full_disk_takes_the_act_back_and_says_so(path: Path) -> None:
         assert store.verify(deep=True) == ()
 
 
+def without_room() -> apsw.IOError:
+    """What SQLite says when the index of the log finds no room."""
+    error = apsw.IOError("disk I/O error")
+    error.extendedresult = apsw.SQLITE_IOERR_SHMSIZE
+    return error
+
+
+def test_a_disk_without_room_for_the_log_is_full_and_still_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STO-E007 for whoever would write; a reader gets the file as a fixed image, with a notice (seen on a full tmpfs)."""
+    with Store.open(path) as store:
+        (address,) = add(store, fact("a"))
+
+    def refused(self: Connections) -> apsw.Connection:
+        raise without_room()
+
+    monkeypatch.setattr(Connections, "_connect_reader", refused)
+    with refuses("STO-E007"):
+        Store.open(path)
+    with Store.open(path, read_only=True) as store:
+        assert store.get(address) is not None
+        assert store.notice is not None
+        assert "full" in store.notice
+
+
 @pytest.mark.parametrize(
     "error,code",
     [
+        (without_room(), "STO-E007"),
         (apsw.BusyError("x"), "STO-E004"),
         (apsw.FullError("x"), "STO-E007"),
         (apsw.ReadOnlyError("x"), "STO-E005"),
