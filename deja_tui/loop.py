@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.commands import LIMIT_MS, connect
-from deja_tui.engine import RunOptions, drafts, lifecycle, outcomes, pipeline, reports, views
+from deja_tui.engine import RunOptions, config, drafts, lifecycle, outcomes, pipeline, reports, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
@@ -30,12 +30,16 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop_settings import Settings
+from deja_tui.replay import DAY_MS, Replay, times_of
+from deja_tui.replay import replay as replayed
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
+from deja_tui.store.past import past
 from deja_tui.store.telemetry import Telemetry
 
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
+_AS_IS: Final = config.AnalyzerConfig()
 _COMMAND_LIMIT_MS: Final = 90_000  # below the lease, which a run must not outlive
 
 
@@ -152,6 +156,55 @@ class Loop(Settings):
         Raises as `run`.
         """
         return self.run(only=only, namespaces=namespaces, dry_run=dry_run, full=True, explain=explain)
+
+    def replay(
+        self,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        window_ms: int = 90 * DAY_MS,
+        every_ms: int | None = None,
+        at: Sequence[int] = (),
+        only: Sequence[str] = (),
+    ) -> Replay:
+        """What other settings would have proposed in the past, beside what was proposed and how it was decided.
+
+        Nothing is written. Analyzers that count recalls are skipped: counts have no past. What was erased since is gone.
+
+        Args:
+            settings: analyzer (id, family, or the last part of that) → parameters, laid over those in force. Only these
+                analyzers look, switched on; with none, all look with the settings in force.
+            window_ms, every_ms: the times looked at: from so long ago to now, so far apart; None: seven times. Besides,
+                whenever something was really proposed in that time.
+            at: the times themselves, epoch ms, and no others.
+            only: further analyzers that look.
+
+        Raises LOP-E031 (a parameter), LOP-E033 (no such analyzer), LOP-E034 (times), LOP-E022 (needs read).
+        """
+        self._memory.who.need("read")
+        known = (*ANALYZERS, *self._memory.analyzers)
+        manifests = [one.manifest for one in known]
+        given: dict[str, dict[str, Any]] = {}
+        for name, params in (settings or {}).items():
+            manifest = config.named(manifests, name)
+            manifest.resolve(params)
+            given.setdefault(manifest.id, {}).update(params)
+        names = {*given, *(config.named(manifests, name).id for name in only)}
+        times = sorted(set(at)) or times_of(self._memory.clock(), window_ms, every_ms)
+        with self._memory.store.snapshot():
+            current = {name: row.config for name, row in config.rows(self._substrate).items()}
+            tried = {**current, **{name: replace(current.get(name, _AS_IS), enabled=True) for name in names}}
+            for name, params in given.items():
+                tried[name] = replace(tried[name], params={**tried[name].params, **params})
+            return replayed(
+                past(self._memory.store.reading()),
+                self._substrate,
+                [one for one in known if not names or one.manifest.id in names],
+                times,
+                current=current,
+                tried=tried,
+                policy=self._memory.policy,
+                proposals=not at,
+            )
 
     def _go(self, options: RunOptions, gated: RunOutcome, now: int) -> RunOutcome:
         if options.dry_run:

@@ -41,6 +41,7 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
         "precision",
         "Tell how often analyzers are right on labelled corpora.",
     ),
+    "replay": ("deja_tui.cli.loop_trials", "replay", "Try settings on the past; change nothing."),
 }
 _UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
