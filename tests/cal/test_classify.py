@@ -155,7 +155,7 @@ def test_a_read_leaves_every_byte_of_the_file_alone(
 def test_sqlite_is_the_second_wall(memory: Memory) -> None:
     """Were a write ever taken for a read, the connection it runs on could still not change the file."""
     memory.add_fact("a", "b", "c")
-    db = memory.store._db()  # the connection that reads of this thread use
+    db = memory.store.reading()  # the connection that reads of this thread use
     with pytest.raises(Exception, match=r"readonly|attempt to write"):
         db.execute("DELETE FROM grain")
     with sqlite3.connect(memory.store.path) as other:

@@ -112,7 +112,7 @@ def refuses(code: str) -> Iterator[None]:
 
 def everything(store: Store) -> dict[str, Any]:
     """All rows of all tables, to see that nothing changed."""
-    db = store._db()
+    db = store.reading()
     names = [
         row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'word'")
     ]

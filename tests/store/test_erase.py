@@ -75,7 +75,7 @@ def test_a_word_that_separates_pages_of_the_index_goes_as_well(store: Store, pat
     """The list of pages keeps the first word of each; the index is rewritten when an erased one stands there."""
     words = [[f"{secret(n)}{chr(97 + i)}" for i in range(20)] for n in range(400)]
     addresses = add(store, *(fact(f"s{n}", "is", " ".join(words[n]), at=NOW + n) for n in range(400)))
-    starts = {bytes(row[0])[1:].decode() for row in store._db().execute("SELECT term FROM text_idx")}
+    starts = {bytes(row[0])[1:].decode() for row in store.reading().execute("SELECT term FROM text_idx")}
     hit = next(n for n in range(400) if any(w[:size] in starts for w in words[n] for size in range(8, 16)))
     forget(store, addresses[hit])
     assert holds(path, hit) == []

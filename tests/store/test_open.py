@@ -132,7 +132,7 @@ def test_a_reading_connection_cannot_write_even_by_accident(path: Path) -> None:
         add(store, fact())
         before = everything(store)
         with pytest.raises(apsw.ReadOnlyError):
-            store._db().execute("DELETE FROM grain")
+            store.reading().execute("DELETE FROM grain")
         assert everything(store) == before
 
 

@@ -72,7 +72,7 @@ def test_rows_of_one_act_share_its_number(store: Store) -> None:
     one, _ = add(store, fact("a"), fact("b"))
     with store.act() as act:
         act.supersede(one, fact("c"))
-    acts = [row[0] for row in store._db().execute("SELECT act FROM op ORDER BY seq")]
+    acts = [row[0] for row in store.reading().execute("SELECT act FROM op ORDER BY seq")]
     assert acts == [1, 1, 2, 2]
 
 

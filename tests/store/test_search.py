@@ -158,7 +158,7 @@ def test_any_text_under_any_query_is_safe_and_meets_itself(
     with Store.open(path, durability="normal") as store:
         addresses = add(store, *(note(door(text), at=NOW + n) for n, text in enumerate(texts)))
         store.search(query)
-        cut = engine.tokenizer(store._db())
+        cut = engine.tokenizer(store.reading())
         for address, text in zip(addresses, texts, strict=True):
             if engine.units(text, cut):
                 assert address in {g.address for g in store.search(text, k=99)}
@@ -168,7 +168,7 @@ def test_any_text_under_any_query_is_safe_and_meets_itself(
         with store.act() as act:
             for address in set(addresses):
                 act.forget(address)
-        assert store._db().execute("SELECT count(*) FROM word").get == 0
+        assert store.reading().execute("SELECT count(*) FROM word").get == 0
         assert store.verify(deep=True) == ()
 
 
