@@ -153,8 +153,8 @@ class StoreSubstrate:
     ) -> list[StoredGrain]:
         return self._store.tool_failure_members(tool, signature, since, until, after, namespaces, limit)
 
-    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
-        return self._store.duplicate_facts(namespaces)
+    def duplicate_facts(self, namespaces: Sequence[str] | None, after: int = 0) -> list[list[StoredGrain]]:
+        return self._store.duplicate_facts(namespaces, after)
 
     def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
         return self._store.fact_matches(namespace, subject, relation)
@@ -168,8 +168,10 @@ class StoreSubstrate:
     def earliest_fact(self) -> int | None:
         return self._activity.earliest_fact()
 
-    def live_grains(self, type: str, namespaces: Sequence[str] | None = None) -> Iterator[StoredGrain]:
-        return self._activity.live_grains(type, namespaces)
+    def live_grains(
+        self, type: str, namespaces: Sequence[str] | None = None, after: int = 0
+    ) -> Iterator[StoredGrain]:
+        return self._activity.live_grains(type, namespaces, after)
 
     def cold_facts(
         self, before_ms: int, warm: Collection[bytes], namespaces: Sequence[str] | None, limit: int
@@ -211,7 +213,9 @@ class StoreSubstrate:
     def near_notes(self, namespaces: Sequence[str] | None, after: int = 0) -> list[StoredGrain]:
         return self._facts.near_notes(namespaces, after)
 
-    def forks(self, namespaces: Sequence[str] | None) -> list[Sequence[StoredGrain]]:
+    def forks(self, namespaces: Sequence[str] | None, after: int = 0) -> list[Sequence[StoredGrain]]:
+        if after and not self._facts.superseded_since(after):
+            return []
         return [fork.tips for fork in self._store.forks(namespaces)]
 
     def audits_of(self, recommendation: str) -> list[StoredGrain]:

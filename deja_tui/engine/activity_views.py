@@ -89,11 +89,12 @@ def earliest_fact(substrate: Substrate) -> int | None:
 
 
 def live_grains(
-    substrate: Substrate, type: str, namespaces: Sequence[str] | None = None
+    substrate: Substrate, type: str, namespaces: Sequence[str] | None = None, after: int = 0
 ) -> Iterator[StoredGrain]:
-    """The live grains of one type, in arrival order."""
+    """The live grains of one type, in arrival order; with ``after``, an arrival position, at least those that arrived, or
+    became live again, after it. What sees only grains cannot tell the latter, so the default gives all."""
     if own := _own(substrate, "live_grains"):
-        return own(type, namespaces)  # type: ignore[no-any-return]
+        return own(type, namespaces, after)  # type: ignore[no-any-return]
     return (grain for grain in substrate.scan(type, namespaces) if grain.live)
 
 

@@ -62,8 +62,8 @@ class Reader:
             self.__substrate, cluster.tool, cluster.signature, since, until, after, spaces, limit
         )
 
-    def duplicate_facts(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
-        return views.duplicate_facts(self.__substrate, views.user_namespaces(namespaces))
+    def duplicate_facts(self, namespaces: Sequence[str] | None, after: int = 0) -> list[list[StoredGrain]]:
+        return views.duplicate_facts(self.__substrate, views.user_namespaces(namespaces), after)
 
     def fact_matches(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
         if is_reserved(namespace):
@@ -80,8 +80,8 @@ class Reader:
     def relation_counts(self, namespaces: Sequence[str] | None, least: int) -> list[RelationCount]:
         return fact_views.relation_counts(self.__substrate, views.user_namespaces(namespaces), least)
 
-    def forks(self, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
-        return fact_views.forks(self.__substrate, views.user_namespaces(namespaces))
+    def forks(self, namespaces: Sequence[str] | None, after: int = 0) -> list[list[StoredGrain]]:
+        return fact_views.forks(self.__substrate, views.user_namespaces(namespaces), after)
 
     def ended(
         self, namespaces: Sequence[str] | None, before: int, after: int = 0, since: int | None = None
@@ -103,8 +103,11 @@ class Reader:
 
     # activity
 
-    def live_grains(self, type: str, namespaces: Sequence[str] | None) -> Iterator[StoredGrain]:
-        return activity_views.live_grains(self.__substrate, type, views.user_namespaces(namespaces))
+    def live_grains(
+        self, type: str, namespaces: Sequence[str] | None, after: int = 0
+    ) -> Iterator[StoredGrain]:
+        spaces = views.user_namespaces(namespaces)
+        return activity_views.live_grains(self.__substrate, type, spaces, after)
 
     def chain(self, grain: StoredGrain, limit: int) -> list[StoredGrain]:
         """The grain and at most ``limit`` of what it took the place of, newest first."""
@@ -153,6 +156,15 @@ class Books:
         """Rows of one identity, oldest decision first, refreshed ones left out."""
         rows = views.ledger_by_identity(self.__substrate, [identity]).get(identity, [])
         return [row for row in rows if not row.foreign]
+
+    def open_among(self, identities: Sequence[str]) -> frozenset[str]:
+        """Those of ``identities`` that have a pending or approved recommendation made here."""
+        found = views.ledger_by_identity(self.__substrate, identities)
+        return frozenset(
+            key
+            for key, rows in found.items()
+            if any(row.status in ("pending", "approved") and not row.foreign for row in rows)
+        )
 
     def family(self, family: str, statuses: Sequence[str] | None) -> list[LedgerRow]:
         """Rows of one family of analyzers, whatever their major version, in queue order."""

@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 import apsw
 
-from deja_tui.store import read, schema
+from deja_tui.store import oplog, read, schema
 from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import coded
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import link_key
 from deja_tui.store.memory import Store
 from deja_tui.store.rows import COLUMNS, LIVE_COLUMNS, readable
-from deja_tui.store.sql import listed, rows
+from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.store.terms import find_space, find_term, space_filter
 from deja_tui.text import fold
 
@@ -44,6 +44,16 @@ UNION ALL
 SELECT {COLUMNS} FROM grain g INDEXED BY g_dead WHERE g.dead = 1 AND g.s = ?2 AND g.r = ?3 AND g.ns = ?1
 """
 _LIVE: Final = f"SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_type WHERE g.type = ? AND g.dead = 0 AND {{where}} ORDER BY g.id"
+# A mark made after a grain arrived has a higher op-log position than the grain has an arrival position.
+_RECENT: Final = f"""
+SELECT {LIVE_COLUMNS} FROM grain g NOT INDEXED WHERE g.id > ?2 AND g.type = ?1 AND g.dead = 0 AND {{where}}
+UNION
+SELECT {LIVE_COLUMNS} FROM mark m CROSS JOIN grain g ON g.id = m.gid
+ WHERE m.seq > ?2 AND m.kind = {oplog.MARKS["reopen"]} AND g.type = ?1 AND g.dead = 0 AND {{where}}
+ ORDER BY 1
+"""
+_FEW: Final = 8
+"""Above this part of the file, reading all of one type is cheaper than reading every row that arrived."""
 _WRITTEN: Final = """
 SELECT DISTINCT g.hash FROM json_each(?1) j CROSS JOIN link l ON l.p = j.value CROSS JOIN grain g ON g.id = l.child
  WHERE g.type = ?2 AND g.dead = 0 AND {where}
@@ -92,14 +102,23 @@ class ActivityViews:
         sql = f"SELECT at FROM grain INDEXED BY g_type WHERE type = ? AND {space_filter(db, None)} ORDER BY at LIMIT 1"
         return next((int(at) for (at,) in rows(db, sql, (TYPES["fact"],))), None)
 
-    def live_grains(self, type: str, namespaces: Sequence[str] | None) -> Iterator[StoredGrain]:
-        """The live grains of one type, in arrival order."""
-        yield from self._live_grains(type, namespaces)
+    def live_grains(
+        self, type: str, namespaces: Sequence[str] | None, after: int = 0
+    ) -> Iterator[StoredGrain]:
+        """The live grains of one type, in arrival order; with ``after`` those that arrived or became live again after it.
+
+        More than those where that is cheaper.
+        """
+        yield from self._live_grains(type, namespaces, after)
 
     @coded
-    def _live_grains(self, type: str, namespaces: Sequence[str] | None) -> list[StoredGrain]:
+    def _live_grains(self, type: str, namespaces: Sequence[str] | None, after: int) -> list[StoredGrain]:
         db = self._store.reading()
-        return readable(rows(db, _LIVE.format(where=_in(db, namespaces)), (TYPES[type],)))
+        newest = scalar(db, "SELECT max(id) FROM grain") or 0
+        where = _in(db, namespaces)
+        if after and (newest - after) * _FEW < newest:
+            return readable(rows(db, _RECENT.format(where=where), (TYPES[type], after)))
+        return readable(rows(db, _LIVE.format(where=where), (TYPES[type],)))
 
     @coded
     def engine_written(self) -> frozenset[bytes]:

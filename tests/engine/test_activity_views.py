@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from deja_tui.adapter import StoreSubstrate
 from deja_tui.engine import activity_views as views
 from deja_tui.engine import lifecycle
 from deja_tui.engine.operations import Add
@@ -131,6 +132,19 @@ def test_what_is_live_by_type(spaces: list[str] | None, substrate: Substrate) ->
     for kind in ("skill", "goal", "fact"):
         same(substrate, "live_grains", kind, spaces)
     assert same(substrate, "live_grains", "skill", None)
+
+
+def test_what_is_live_since(substrate: Substrate) -> None:
+    """At least what arrived or became live again after a position; a substrate that cannot tell gives all."""
+    everything = list(views.live_grains(substrate, "fact"))
+    hidden = next(grain for grain in substrate.scan("fact") if not grain.live)
+    after = everything[-3].seq
+    substrate.mark(hidden.address, "reopen")
+    found = [grain.address for grain in views.live_grains(substrate, "fact", None, after)]
+    assert {grain.address for grain in everything[-2:]} | {hidden.address} <= set(found)
+    assert len(found) == len(set(found))
+    if isinstance(substrate, StoreSubstrate):
+        assert len(found) == 3
 
 
 @pytest.mark.parametrize("spaces", SPACES, ids=str)

@@ -14,6 +14,7 @@ Apply class: never automatic, there is nothing to apply: approving acknowledges.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from deja_tui.engine.activity_views import ColdFacts
@@ -44,8 +45,11 @@ class ColdGrains:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        watched = _watched_ms(ctx)
-        if watched < _need_ms(ctx):
+        if ctx.watermark and ctx.looked_at // DAY_MS == ctx.now_ms // DAY_MS:
+            ctx.looked_in_part()  # what takes weeks is looked at once a day
+            return
+        if _watched_ms(ctx) < _need_ms(ctx):
+            ctx.looked_in_part()  # of a sidecar that was begun anew nothing can be said, not even that it is over
             return
         warm = _warm(ctx) | ctx.read.never_recalled_by_design(ctx.namespaces)
         for cold in ctx.read.cold_facts(ctx.now_ms - _need_ms(ctx), warm, ctx.namespaces, LISTED):
@@ -55,7 +59,7 @@ class ColdGrains:
         days, need = max(0, _watched_ms(ctx)) // DAY_MS, int(ctx.params["min_age_days"])
         if _watched_ms(ctx) < _need_ms(ctx):
             return Activation("watching", days, need, "days of telemetry")
-        total = sum(draft.evidence_total for draft in self.analyze(ctx))
+        total = sum(draft.evidence_total for draft in self.analyze(replace(ctx, watermark=0)))
         return Activation("active" if total else "quiet", total, 1, f"facts unread for {need} days")
 
 

@@ -43,9 +43,10 @@ class OutcomeReview:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        dismissed = {row.identity for row in ctx.ledger(("rejected",))}
-        for outcome in _longest(ctx):
-            original = ctx.read.applied(outcome.recommendation) if _worse(outcome) else None
+        worse = [outcome for outcome in _longest(ctx) if _worse(outcome)]
+        dismissed = {row.identity for row in ctx.ledger(("rejected",))} if worse else set()
+        for outcome in worse:
+            original = ctx.read.applied(outcome.recommendation)
             if original is None:
                 continue
             target = _target(original)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from deja_tui.engine.analyzer import Context, Manifest, Param
 from deja_tui.engine.draft import Draft
-from deja_tui.engine.identity import digest12
+from deja_tui.engine.identity import digest12, identity
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.text import fold
@@ -44,32 +44,48 @@ class SkillStall:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        for skill in _newest(ctx):
-            if _practised(skill, ctx.params) and _low(skill, ctx.params):
-                versions = ctx.read.chain(skill, _VERSIONS - 1)
-                if not _improving(versions):
-                    yield _draft(versions)
+        skills = _newest(ctx, ctx.watermark)
+        if ctx.watermark and not _elsewhere(ctx, skills):
+            ctx.looked_in_part()
+        elif ctx.watermark:
+            skills = _newest(ctx, 0)
+        return _stalled(ctx, skills)
 
     def probe(self, ctx: Context) -> Activation:
-        practised = [skill for skill in _newest(ctx) if _practised(skill, ctx.params)]
+        skills = _newest(ctx, 0)
+        practised = [skill for skill in skills if _practised(skill, ctx.params)]
         low = sum(_low(skill, ctx.params) for skill in practised)
-        if any(True for _ in self.analyze(ctx)):
+        if any(True for _ in _stalled(ctx, skills)):
             return Activation("active", low, 1, "practised skills of low proficiency")
         state = "quiet" if practised else "below_threshold"
         need = int(ctx.params["min_practice"])
         return Activation(state, len(practised), 1, f"skills practised {need} times or more")
 
 
-def _newest(ctx: Context) -> Iterator[StoredGrain]:
-    """The newest live version of each skill; two chains may bear one name."""
+def _stalled(ctx: Context, skills: Iterable[StoredGrain]) -> Iterator[Draft]:
+    for skill in skills:
+        if _practised(skill, ctx.params) and _low(skill, ctx.params):
+            versions = ctx.read.chain(skill, _VERSIONS - 1)
+            if not _improving(versions):
+                yield _draft(versions)
+
+
+def _elsewhere(ctx: Context, skills: Sequence[StoredGrain]) -> bool:
+    """Whether something new bears the name of an open finding: it may be what ends it, in another chain."""
+    names = {identity(ctx.family, _target(skill), ACTION) for skill in skills}
+    return bool(names and ctx.books and ctx.books.open_among(sorted(names)))
+
+
+def _newest(ctx: Context, after: int) -> list[StoredGrain]:
+    """The newest live version of each skill that arrived after a position; two chains may bear one name."""
     found: dict[tuple[str, str], StoredGrain] = {}
-    for skill in ctx.read.live_grains("skill", ctx.namespaces):
+    for skill in ctx.read.live_grains("skill", ctx.namespaces, after):
         ctx.spend()
         key = (skill.namespace, fold(_name(skill)))
         known = found.get(key)
         if known is None or (known.created_at, known.address) < (skill.created_at, skill.address):
             found[key] = skill
-    return iter(found.values())
+    return list(found.values())
 
 
 def _name(skill: StoredGrain) -> str:
@@ -103,11 +119,16 @@ def _improving(versions: Sequence[StoredGrain]) -> bool:
     return known[0] - known[-1] >= _GAIN - _ROUNDING
 
 
+def _target(skill: StoredGrain) -> str:
+    name = _name(skill)
+    return f"entity:{skill.namespace}/skills/{name[:_SHOWN]}#{digest12(skill.namespace, fold(name))}"
+
+
 def _draft(versions: Sequence[StoredGrain]) -> Draft:
     skill, name = versions[0], _name(versions[0])
     args = {"skill": name, **_numbers(skill)}
     return Draft(
-        target_ref=f"entity:{skill.namespace}/skills/{name[:_SHOWN]}#{digest12(skill.namespace, fold(name))}",
+        target_ref=_target(skill),
         action=ACTION,
         template_id="skill.stall",
         args=args,

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from deja_tui.engine import lifecycle, views
+from deja_tui.adapter import StoreSubstrate
+from deja_tui.engine import RunOptions, lifecycle, run, views
 from deja_tui.engine.analyzers.cold_grains import LISTED, ColdGrains
 from deja_tui.engine.analyzers.tool_failures import ToolFailures
 from deja_tui.engine.operations import Add
+from deja_tui.reference import ReferenceTelemetry
+from deja_tui.store.telemetry import Telemetry
 from tests.analyzers.worlds import KINDS, World, line
 from tests.engine.helpers import ANA, calls, draft, fact, plant
 from tests.support import DAY, NOW
@@ -199,3 +202,37 @@ def test_it_leaves_the_lesson_of_a_tool_alone(world: World) -> None:
     (row,) = views.ledger(world.substrate)
     lifecycle.approve_and_apply(world.substrate, row.address, "seen", ANA, OLD)
     assert [one for one in world.found(COLD, NOW + 300 * DAY) if one.analyzer == COLD.manifest.id] == []
+
+
+# --- whole runs --------------------------------------------------------------------------------------
+
+
+def cold_runs(world: World, now: int) -> tuple[int, int, int]:
+    outcome = run(world.substrate, RunOptions(trigger="user:test"), now)
+    return outcome.stored, outcome.refreshed, outcome.closed
+
+
+def test_it_looks_once_a_day(world: World) -> None:
+    """What takes weeks need not be counted with every session; what was found stays until the next look.
+
+    A memory that cannot tell what changed is looked at whole each time.
+    """
+    old = facts(world, 3)
+    assert cold_runs(world, NOW) == (1, 0, 0)
+    world.recall(*old, at=NOW)
+    at_once = not isinstance(world.substrate, StoreSubstrate)
+    assert cold_runs(world, NOW + 60_000) == (0, 0, int(at_once))
+    assert cold_runs(world, NOW + DAY) == (0, 0, int(not at_once))
+
+
+def test_a_sidecar_that_was_begun_anew_ends_nothing(world: World) -> None:
+    """Without a count nobody can say that the facts are read by now."""
+    facts(world, 3)
+    assert cold_runs(world, NOW) == (1, 0, 0)
+    if isinstance(world.telemetry, ReferenceTelemetry):
+        world.telemetry.since = NOW
+    else:
+        world.telemetry.close()
+        Path(world.telemetry.path).unlink()
+        world.substrate._telemetry = Telemetry(world.substrate._store.path, "full", lambda: NOW)
+    assert cold_runs(world, NOW + DAY) == (0, 0, 0)

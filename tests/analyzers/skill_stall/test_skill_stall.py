@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deja_tui.engine import lifecycle
+from deja_tui.engine import RunOptions, lifecycle, run
 from deja_tui.engine.analyzers.skill_stall import SkillStall
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.errors import ValidationError
@@ -213,3 +213,42 @@ def test_probe_says_why_it_is_quiet(world: World) -> None:
     assert (world.probe(STALL).state, world.probe(STALL).have) == ("quiet", 1)
     skill(world)
     assert world.probe(STALL).state == "active"
+
+
+# --- whole runs: what is new is enough ---------------------------------------------------------------
+
+
+def run_all(world: World, now: int) -> tuple[int, int, int]:
+    """(stored, refreshed, closed) of a run of everything."""
+    outcome = run(world.substrate, RunOptions(trigger="user:test"), now)
+    return outcome.stored, outcome.refreshed, outcome.closed
+
+
+def test_a_later_run_finds_what_arrived_and_keeps_what_stands(world: World) -> None:
+    """The second run need not look at old skills again, and takes none of them to be gone."""
+    for number in range(40):
+        skill(world, f"old {number}")
+    assert run_all(world, NOW) == (40, 0, 0)
+    skill(world, "new")
+    assert run_all(world, NOW + 1) == (1, 0, 0)
+    assert run_all(world, NOW + 2) == (0, 0, 0)
+
+
+def test_a_newer_skill_of_another_chain_ends_the_finding(world: World) -> None:
+    """Nothing that the finding cites has changed; what is new bears its name."""
+    for number in range(40):
+        skill(world, f"old {number}", at=NOW - 9 * DAY)
+    assert run_all(world, NOW) == (40, 0, 0)
+    skill(world, "OLD 7", 90, 0.9)
+    assert run_all(world, NOW + 1) == (0, 0, 1)
+
+
+def test_a_skill_that_is_live_again_is_found(world: World) -> None:
+    """An undo opens it without a new arrival."""
+    for number in range(40):
+        skill(world, f"good {number}", 50, 0.9)
+    hidden = skill(world, "hidden")
+    world.substrate.mark(hidden, "hide")
+    assert run_all(world, NOW) == (0, 0, 0)
+    world.substrate.mark(hidden, "reopen")
+    assert run_all(world, NOW + 1) == (1, 0, 0)
