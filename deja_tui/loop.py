@@ -12,15 +12,13 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from deja_tui.adapter import StoreSubstrate
-from deja_tui.commands import LIMIT_MS, connect
 from deja_tui.engine import RunOptions, config, drafts, lifecycle, outcomes, pipeline, reports, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
-from deja_tui.engine.external import CommandAnalyzer
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Delivered, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
@@ -30,16 +28,19 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop_settings import Settings
-from deja_tui.replay import DAY_MS, Replay, times_of
-from deja_tui.replay import replay as replayed
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
-from deja_tui.store.past import past
 from deja_tui.store.telemetry import Telemetry
 
+if TYPE_CHECKING:
+    from deja_tui.engine.external import CommandAnalyzer
+    from deja_tui.replay import Replay
+
+DAY_MS: Final = 86_400_000
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
 _AS_IS: Final = config.AnalyzerConfig()
+LIMIT_MS: Final = 30_000
 _COMMAND_LIMIT_MS: Final = 90_000  # below the lease, which a run must not outlive
 
 
@@ -180,6 +181,9 @@ class Loop(Settings):
 
         Raises LOP-E031 (a parameter), LOP-E033 (no such analyzer), LOP-E034 (times), LOP-E022 (needs read).
         """
+        from deja_tui.replay import replay, times_of
+        from deja_tui.store.past import past
+
         self._memory.who.need("read")
         known = (*ANALYZERS, *self._memory.analyzers)
         manifests = [one.manifest for one in known]
@@ -195,7 +199,7 @@ class Loop(Settings):
             tried = {**current, **{name: replace(current.get(name, _AS_IS), enabled=True) for name in names}}
             for name, params in given.items():
                 tried[name] = replace(tried[name], params={**tried[name].params, **params})
-            return replayed(
+            return replay(
                 past(self._memory.store.reading()),
                 self._substrate,
                 [one for one in known if not names or one.manifest.id in names],
@@ -223,6 +227,8 @@ class Loop(Settings):
 
     def _connect(self, commands: Sequence[str], limit_ms: int) -> list[CommandAnalyzer]:
         """Probe the commands of a run, all at once (docs/analyzer-protocol.md)."""
+        from deja_tui.commands import connect  # what starts processes is loaded when there are some to start
+
         if not 1 <= limit_ms <= _COMMAND_LIMIT_MS:
             raise LoopError("LOP-E036", f"a command may take from 1 to {_COMMAND_LIMIT_MS} ms")
         return connect(
