@@ -4,6 +4,12 @@
 Each setting is a function of its own, with its reason. A connection never crosses a fork: SQLite's locks belong to
 a process, so the child leaves the inherited connections untouched (closing them could release the parent's locks
 or fold its log away) and opens its own.
+
+* INV-OPEN-1  Opening writes nothing into a file that is not a memory of this version, and makes no file or folder that
+  was not asked for.
+* INV-OPEN-2  What may not be written is opened for reading, and a notice says why. Links are resolved once; a new file
+  is readable by its owner only, and so are the files beside it.
+* INV-OPEN-3  One writer a process behind a lock, one reader a thread; none is used on the other side of a fork.
 """
 
 from __future__ import annotations

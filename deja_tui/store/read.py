@@ -3,6 +3,9 @@
 
 Order is (created_at, hlc, address) everywhere (D3); the indexes carry the first two. Text that is asked for is
 compared exactly, in NFC; folded keys only say where to look (D11).
+
+* INV-READ-1  Every way a recall may take gives the same grains in the same order, ties of time and clock included.
+* INV-READ-2  A key nominates; the decoded text decides.
 """
 
 from __future__ import annotations

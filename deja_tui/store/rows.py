@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the table ``grain`` as `grains.StoredGrain`: from bytes to what callers are shown."""
+"""Rows of the table ``grain`` as `grains.StoredGrain`: from bytes to what callers are shown.
+
+* INV-ROWS-1  The short ways from bytes to fields give what the codec gives.
+* INV-ROWS-2  A row that cannot be shown is STO-E009, whatever stands in it.
+"""
 
 from __future__ import annotations
 

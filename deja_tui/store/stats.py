@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a file holds: maintained counters for gates, counted rows for people."""
+"""How much a file holds: maintained counters for gates, counted rows for people.
+
+* INV-STATS-1  Counters say what ever arrived, forgotten grains included; they are read in constant time.
+* INV-STATS-2  `stats` says what is there now, as a count of the rows gives it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Set-based reads for analyzers: one statement finds the candidates, only those are decoded.
 
-Their answers equal what the same view finds by scanning; `tests/store/test_views.py` compares them with plain loops.
+* INV-VIEWS-1  Each answers what a plain loop over the same grains answers.
+* INV-VIEWS-2  With a position to begin after, groups are those that something new touched, each whole.
 """
 
 from __future__ import annotations

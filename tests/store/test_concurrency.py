@@ -210,7 +210,7 @@ def in_child(job: Callable[[], None]) -> None:
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_store_works_on_both_sides_of_a_fork(store: Store) -> None:
-    """D35: the child opens its own connections and leaves the inherited ones alone."""
+    """INV-OPEN-3: D35: the child opens its own connections and leaves the inherited ones alone."""
     (address,) = add(store, fact("before"))
     assert store.get(address) is not None
 

@@ -179,7 +179,7 @@ def test_all_faults_are_listed_not_only_the_first(path: Path) -> None:
 
 
 def test_a_fault_holds_no_grain_text(path: Path) -> None:
-    """Messages are shown anywhere."""
+    """INV-INTEGRITY-4: messages are shown anywhere."""
     with Store.open(path) as store:
         add(store, fact("topsecret", "topsecret", "topsecret", namespace="topsecret"))
     db = apsw.Connection(str(path))

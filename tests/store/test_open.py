@@ -25,7 +25,7 @@ def made(path: Path) -> str:
 
 
 def test_a_new_file_is_private_and_so_are_its_side_files(path: Path) -> None:
-    """0600 for the memory and its log."""
+    """INV-OPEN-2: 0600 for the memory and its log."""
     with Store.open(path) as store:
         add(store, fact())
         files = sorted(path.parent.iterdir())
@@ -79,7 +79,7 @@ def test_a_file_that_is_not_sqlite_is_refused_and_left_alone(path: Path, content
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(path: Path) -> None:
-    """STO-E002: not even its journal mode is touched."""
+    """INV-OPEN-1: STO-E002: not even its journal mode is touched."""
     other = apsw.Connection(str(path))
     other.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)").fetchall()
     other.close()

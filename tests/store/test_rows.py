@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deja_tui.errors import DejaError
 from deja_tui.store.codec import decode, encode, make_grain
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, keys_of, link_key
@@ -33,8 +34,39 @@ def by_the_codec(blob: bytes) -> tuple[str, dict[str, object]]:
     return "shared" if grain.namespace is None else grain.namespace, fields
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "body = 5", "body = 'text'", "body = zeroblob(40)", "body = x''", "hash = 'text'", "hash = 7", "type = 99",
+        "type = 'fact'", "type = x'01'",
+    ],
+)  # fmt: skip
+def test_a_row_that_cannot_be_shown_is_damaged_whatever_it_holds(store: Store, edit: str) -> None:
+    """INV-ROWS-2: by key, by address, along chains, in scans and in searches."""
+    address, _ = add(store, fact("ada"), fact("bo"))
+    with store.act() as act:
+        act._tx.db.execute(f"UPDATE grain SET {edit} WHERE id = 1").fetchall()
+    reads = {
+        "recall": lambda: store.recall(namespace="shared", subject="ada"),
+        "get": lambda: store.get(address),
+        "history": lambda: store.history(address),
+        "scan": lambda: list(store.scan("fact")),
+        "search": lambda: store.search("ada"),
+    }
+    told = {}
+    for name, read in reads.items():
+        try:
+            told[name] = read()
+        except DejaError as fault:
+            told[name] = fault.code
+    assert told["recall"] == "STO-E009"
+    assert {code for code in told.values() if isinstance(code, str)} == {"STO-E009"}
+    assert store.verify()
+    assert [grain.get("subject") for grain in store.recall(namespace="shared", subject="bo")] == ["bo"]
+
+
 def test_every_vector_unfolds_to_what_the_codec_reads() -> None:
-    """All published and recorded grains, nested tables and name collisions included."""
+    """INV-ROWS-1: all published and recorded grains, nested tables and name collisions included."""
     vectors = json.loads(shared("vectors/grains.json").read_text())
     assert len(vectors) > 200
     for vector in vectors:

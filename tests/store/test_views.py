@@ -48,7 +48,7 @@ def calls(store: Store) -> Store:
 def test_failures_are_counted_as_a_loop_would(
     calls: Store, namespaces: list[str] | None, days: int, after: int
 ) -> None:
-    """Live calls with an outcome, created in the window, arrived later; the namespace with most members is named."""
+    """INV-VIEWS-1: live calls with an outcome, created in the window, arrived later; the namespace with most members is named."""
     since = NOW - days * DAY
     members: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     total: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def test_duplicates_are_grouped_by_folded_text(store: Store) -> None:
 def test_new_duplicates_are_the_groups_that_something_new_touched(
     store: Store, namespaces: list[str] | None
 ) -> None:
-    """Whole groups with a member that arrived, or was opened again, after a position; whichever way they are found."""
+    """INV-VIEWS-2: whole groups with a member that arrived, or was opened again, after a position; whichever way they are found."""
     rng = random.Random(5)
     touched: dict[str, int] = {}  # address -> the op-log position of its newest opening
 
