@@ -7,6 +7,8 @@
 * ASM-3  Nothing is left out unseen: rows over the budget are reported, and the host is told (`host.Overflow`).
 * ASM-4  A grain stands once, in the first source that has it; with ``dedup(field)`` a value stands once, in the source
   of the highest priority.
+* ASM-5  It ends: more than `words.MAX_ASSEMBLE_MS` is CAL-E071, looked at between sources and every 256 grains; more
+  than `words.MAX_ASSEMBLED` grains over all sources are cut, with a warning.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import floor
+from time import monotonic_ns
 from typing import Any, Final
 
 from deja_tui.cal import ast
@@ -27,13 +30,21 @@ from deja_tui.cal.reads import Reads
 from deja_tui.cal.results import Assembled, Context, Grains, Part
 from deja_tui.cal.rows import Row, cost, row_of
 from deja_tui.cal.stages import sort_key
-from deja_tui.cal.words import DEFAULT_BUDGET, MAX_ASSEMBLED, MAX_BUDGET
+from deja_tui.cal.words import DEFAULT_BUDGET, MAX_ASSEMBLE_MS, MAX_ASSEMBLED, MAX_BUDGET
 
 _WEIGHTS: Final = {1: (1.0,), 2: (0.65, 0.35), 3: (0.5, 0.3, 0.2), 4: (0.4, 0.28, 0.2, 0.12)}
 
 
 def assemble(node: ast.Assemble, options: tuple[ast.Option, ...], reads: Reads) -> Grains | Assembled:
-    """The context. Raises CAL-E008, E033, E035, and what its RECALLs raise."""
+    """The context. Raises CAL-E008, E033, E035, E071, and what its RECALLs raise."""
+    reads.deadline = monotonic_ns() + MAX_ASSEMBLE_MS * 1_000_000
+    try:
+        return _assembled(node, options, reads)
+    finally:
+        reads.deadline = None
+
+
+def _assembled(node: ast.Assemble, options: tuple[ast.Option, ...], reads: Reads) -> Grains | Assembled:
     name = node.name or ""
     intent = "" if node.intent is None else reads.env.text_of(node.intent)
     if node.single is not None:
@@ -111,9 +122,16 @@ def _labelled(
 ) -> Assembled:
     weights = _weights(node, reads)
     _warn_mixed(node, reads)
-    found = [_source(source.source, source.options or options, reads).rows for source in node.labelled]
+    found: list[tuple[Row, ...]] = []
+    for source in node.labelled:
+        reads.check_time(node)
+        found.append(_source(source.source, source.options or options, reads).rows)
     available = sum(map(len, found))
     found = _distinct(found, weights, _dedup(options))
+    if sum(map(len, found)) > MAX_ASSEMBLED:
+        told = f"the first {MAX_ASSEMBLED:,} grains of all sources are taken"
+        reads.env.warnings.append(warning("CAL-W015", told))
+        found = _first(found, MAX_ASSEMBLED)
     unit = node.budget.unit or "tokens" if node.budget is not None else "tokens"
     total = DEFAULT_BUDGET if node.budget is None else _amount(node.budget, reads)
     counter = _counter(unit)
@@ -168,18 +186,20 @@ def _warn_mixed(node: ast.Assemble, reads: Reads) -> None:
 
 
 def _distinct(found: list[tuple[Row, ...]], weights: list[float], dedup: str | None) -> list[tuple[Row, ...]]:
-    """Each grain once, then each value of the dedup field once (ASM-4), then at most 2,000 rows."""
+    """Each grain once, then each value of the dedup field once (ASM-4)."""
     seen: set[str] = set()
     unique: list[list[Row]] = []
     for rows in found:
         unique.append([row for row in rows if row.hash not in seen])
         seen.update(row.hash for row in rows)
-    if dedup:
-        unique = _one_a_value(unique, weights, dedup)
-    left = MAX_ASSEMBLED
+    return list(map(tuple, _one_a_value(unique, weights, dedup) if dedup else unique))
+
+
+def _first(found: list[tuple[Row, ...]], left: int) -> list[tuple[Row, ...]]:
+    """The first so many rows, source by source."""
     cut: list[tuple[Row, ...]] = []
-    for some in unique:
-        cut.append(tuple(some[:left]))
+    for some in found:
+        cut.append(some[:left])
         left -= len(cut[-1])
     return cut
 

@@ -431,7 +431,8 @@ _DECIDE: Final[dict[str, Callable[[Any, Any], bool]]] = {
     ">": lambda held, value: bool(held > value),
     ">=": lambda held, value: bool(held >= value),
     "in": lambda held, value: any(_equal(held, item) for item in value),
-    "not in": lambda held, value: not any(_equal(held, item) for item in value),
+    # of an empty binding nothing may come that a full one would have left out
+    "not in": lambda held, value: bool(value) and not any(_equal(held, item) for item in value),
 }
 
 

@@ -22,6 +22,7 @@ from deja_tui.cal.faults import CalError, warning
 from deja_tui.cal.fields import ANY_TYPE
 from deja_tui.cal.host import Host, Recalled
 from deja_tui.cal.options import Options, read_options
+from deja_tui.cal.plan import names_in
 from deja_tui.cal.reads import Reads
 from deja_tui.cal.renderers import render
 from deja_tui.cal.renderers.page import Page, safe
@@ -106,6 +107,8 @@ class Executor:
         if query.stages:
             stages.check(query.stages, type_, self.env)
             self._check_recent(query)
+        if _mentions(query, "contradicted"):
+            self.reads.tells_contested = True
         everything = stages.wants_all(query.stages) and _own_limit(query.statement) is None
         result = self._statement(query, type_, everything)
         if not query.stages and query.where is None:
@@ -250,6 +253,7 @@ class Executor:
         tree = queries.check(saved, self.host, self.env.now)
         env = Env(saved.body, self.env.now, values)
         inner = Executor(self.host, env, replace(self.access, read_only=True))
+        inner.reads.tells_contested = self.reads.tells_contested
         body = inner._bound(tree)
         body = replace(body, options=(*body.options, *outer.options))
         result = inner.evaluate(body)
@@ -363,6 +367,13 @@ def _type_of(statement: ast.Statement) -> str | None:
     if isinstance(statement, ast.Assemble):
         return statement.single.type if isinstance(statement.single, ast.Recall) else None
     return statement.type if isinstance(statement, ast.Recall) else None
+
+
+def _mentions(query: ast.Query, field: str) -> bool:
+    """Whether a stage, or a condition on rows that were fetched already, is about a field."""
+    asked = [query.where, query.statement.where if isinstance(query.statement, ast.Assemble) else None]
+    named = [told.name for stage in query.stages for told in stages.fields_of(stage)]
+    return field in named or any(where is not None and field in names_in(where) for where in asked)
 
 
 def _has_text(node: ast.Recall) -> bool:

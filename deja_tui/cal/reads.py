@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain as chained
 from itertools import repeat
+from time import monotonic_ns
 from typing import Any, Final
 
 from deja_tui.cal import ast, chains, printer
@@ -22,7 +23,7 @@ from deja_tui.cal.results import Answer, Grains, Total
 from deja_tui.cal.rows import CERTAIN, NOTHING, Row, row_of
 from deja_tui.cal.stages import extracted
 from deja_tui.cal.times import long_relative
-from deja_tui.cal.words import DEFAULT_ROWS, MAX_BOUND_VALUES
+from deja_tui.cal.words import DEFAULT_ROWS, MAX_ASSEMBLE_MS, MAX_BOUND_VALUES
 from deja_tui.store.filters import AllOf, Candidates, OneOf, Selection
 from deja_tui.store.grains import StoredGrain
 
@@ -33,6 +34,7 @@ COUNTED: Final = 2_000
 COUNTED_ONE_BY_ONE: Final = 64
 COUNTED_AT_ONCE: Final = 8
 _HLC_BITS: Final = 16
+_LOOKS: Final = 256
 
 
 @dataclass(slots=True)
@@ -73,6 +75,10 @@ class Reads:
         self.env = env
         self.traces: list[Trace] = []
         self._reader = Reader(host.namespace, host.user)
+        self.tells_contested = (
+            False  # a stage asks for ``contradicted``, which the bytes of a grain do not say
+        )
+        self.deadline: int | None = None  # of `monotonic_ns`
         self._read = 0
         self._forks: dict[str, dict[str, list[str]]] = {}
         env.subquery = self.subquery
@@ -142,7 +148,8 @@ class Reads:
         keep = plan.keep()
         text = plan.selection is not None and plan.selection.text is not None
         extra = NOTHING if text else CERTAIN
-        special = plan.needs_contested or plan.statement.type in (None, "recommendation")
+        contested = plan.needs_contested or self.tells_contested
+        special = contested or plan.statement.type in (None, "recommendation")
         most = MOST_READ - self._read
         read = matched = 0
         found = (
@@ -151,6 +158,8 @@ class Reads:
         try:
             for score, grain in found:
                 read += 1
+                if read % _LOOKS == 0 and self.deadline is not None:
+                    self.check_time(plan.statement)
                 if read > most:
                     raise self.env.fail(
                         "CAL-E030", f"more than {MOST_READ:,} grains would be read", plan.statement.span
@@ -159,7 +168,7 @@ class Reads:
                     continue  # hidden by an undo: no version of anything
                 row = Row(grain.address, grain.type, score, None, grain, extra)
                 if special:
-                    row = self._told_more(row, grain, plan)
+                    row = self._told_more(row, grain, contested=contested)
                 if keep is None or keep(row):
                     matched += 1
                     yield row
@@ -168,17 +177,27 @@ class Reads:
             trace.candidates += read
             trace.matched += matched
 
+    def check_time(self, at: ast.Recall | ast.Assemble) -> None:
+        """Raises CAL-E071 behind the deadline of an ASSEMBLE."""
+        if self.deadline is not None and monotonic_ns() > self.deadline:
+            raise self.env.fail(
+                "CAL-E071",
+                f"the context took longer than {MAX_ASSEMBLE_MS // 1000} s",
+                at.span,
+                "Name a subject, a session or a time in its sources.",
+            )
+
     def _page(self, plan: RecallPlan) -> int:
         """How many candidates are worth fetching at once: those that are given, and the few that are counted one by one."""
         return min(plan.limit or DEFAULT_ROWS, MOST_PAGE) + 1 + COUNTED_AT_ONCE
 
-    def _told_more(self, row: Row, grain: StoredGrain, plan: RecallPlan) -> Row:
+    def _told_more(self, row: Row, grain: StoredGrain, *, contested: bool) -> Row:
         """What the bytes of a grain do not say: the status of a recommendation, whether a head is contested."""
         more: dict[str, Any] = {}
         if grain.type == "recommendation" and grain.namespace in LOOP_SPACES:
             known = self.host.store.ledger_get(grain.address)
             more["rec_status"] = known.status if known is not None else None
-        if plan.needs_contested:
+        if contested:
             more["contradicted"] = bool(self._rivals(grain))
         return row._replace(fields={**row.fields, **more}) if more else row
 

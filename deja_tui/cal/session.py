@@ -122,6 +122,7 @@ def _alone(program: ast.Program) -> bool:
         isinstance(node, ast.Recall)
         and node.type not in (None, "recommendation")
         and not (node.contradictions or query.stages or query.options or query.format or program.lets)
+        and query.where is None
         and (node.where is None or _is_plain(node.where))
     )
 

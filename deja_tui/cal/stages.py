@@ -29,6 +29,13 @@ def check(stages: tuple[ast.Stage, ...], type_: str | None, env: Env) -> None:
             _amount(stage, env)
 
 
+def fields_of(stage: ast.Stage) -> tuple[ast.Field, ...]:
+    """The fields a stage reads."""
+    if isinstance(stage, (ast.OrderBy, ast.GroupBy)):
+        return (stage.field,)
+    return tuple(field for field, _ in stage.fields) if isinstance(stage, ast.Project) else ()
+
+
 def wants_all(stages: tuple[ast.Stage, ...]) -> bool:
     """Whether the stages need every match, not only the first rows: all but a leading SELECT, LIMIT or FIRST do."""
     first = next((stage for stage in stages if not isinstance(stage, (ast.Project, ast.Extract))), None)
@@ -49,16 +56,18 @@ def apply(result: Result, query: ast.Query, type_: str | None, env: Env) -> Resu
     """The rows of ``result`` after the stages and the trailing WHERE of ``query``.
 
     Raises:
-        CalError: CAL-E021 the statement gives no rows; CAL-E010, CAL-E060.
+        CalError: CAL-E021 the statement gives no rows for a stage or a condition; CAL-E010, CAL-E060.
     """
     env.warnings.extend([warning("CAL-W007", "")] * query.bars)
     for stage in query.stages:
         if isinstance(result, Counted):
-            return result
+            break
         if not isinstance(result, Grains):
             raise env.fail("CAL-E021", f"a stage needs rows; this gives {result.kind}", stage.span)
         result = _stage(result, stage, type_, env)
-    if query.where is not None and isinstance(result, Grains):
+    if query.where is not None:
+        if not isinstance(result, Grains):
+            raise env.fail("CAL-E021", f"WHERE needs rows; this gives {result.kind}", query.span)
         keep = matcher(Binder(env, type_, rows=True).bind(query.where))
         result = replace(result, rows=tuple(filter(keep, result.rows)))
     return result

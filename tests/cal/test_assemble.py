@@ -55,6 +55,59 @@ def test_the_budget_is_never_exceeded_and_what_is_left_out_is_named(
     assert sum(source["tokens_used"] for source in result["sources"]) == result["total_tokens"]
 
 
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    budget=st.integers(1, 400),
+    unit=st.sampled_from(["tokens", "grains", ""]),
+    source=st.sampled_from(
+        ["facts", '(RECALL events LIMIT 9) WHERE role = "user"', 'facts WHERE subject = "s" RECENT 7']
+    ),
+)
+def test_the_budget_of_one_source_is_never_exceeded(
+    filled: Memory, budget: int, unit: str, source: str
+) -> None:
+    """ASM-1, ASM-2: grains unless told otherwise; what is left out is named here too."""
+    result = Session(host_of(filled)).run(f"ASSEMBLE FROM {source} BUDGET {budget} {unit}").as_json()
+    spent = [cost(row) if unit == "tokens" else 1 for row in result["grains"]]
+    assert sum(spent) == result["budget"]["used"] <= budget == result["budget"]["limit"]
+    assert result["budget"]["unit"] == (unit or "grains")
+    everything = Session(host_of(filled)).run(f"ASSEMBLE FROM {source}").as_json()["grains"]
+    assert [row["hash"] for row in result["grains"]] + result["dropped"] == [
+        row["hash"] for row in everything
+    ]
+
+
+def test_a_context_that_takes_too_long_ends(
+    filled: Memory, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ASM-5: between two sources, and while one of them reads; other statements have no such limit."""
+    ticks = iter(range(0, 10**12, 4_000_000_000))
+    monkeypatch.setattr("deja_tui.cal.assemble.monotonic_ns", lambda: 0)
+    monkeypatch.setattr("deja_tui.cal.reads.monotonic_ns", lambda: next(ticks))
+    with pytest.raises(CalError) as caught:
+        told("ASSEMBLE FROM a: (RECALL facts), b: (RECALL events), c: (RECALL tools), d: (RECALL goals)")
+    assert caught.value.code == "CAL-E071"
+    monkeypatch.setattr("deja_tui.cal.reads._LOOKS", 3)
+    monkeypatch.setattr("deja_tui.cal.reads.monotonic_ns", lambda: 10_000_000_001)
+    with pytest.raises(CalError) as caught:
+        told("ASSEMBLE FROM facts")
+    assert caught.value.code == "CAL-E071"
+    assert len(told("RECALL facts")["grains"]) == 12
+    monkeypatch.setattr("deja_tui.cal.reads.monotonic_ns", lambda: 10_000_000_000)
+    assert len(told("ASSEMBLE FROM facts")["grains"]) == 12
+
+
+def test_more_grains_than_a_context_takes_are_cut_with_a_warning(
+    filled: Memory, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ASM-5: over all sources, after each grain was counted once."""
+    monkeypatch.setattr("deja_tui.cal.assemble.MAX_ASSEMBLED", 15)
+    result = told(f"ASSEMBLE FROM {TWO} BUDGET 16000")
+    assert [source["grain_count"] for source in result["sources"]] == [12, 3]
+    assert [text[:8] for text in result["warnings"]] == ["CAL-W015"]
+    assert "warnings" not in told("ASSEMBLE FROM a: (RECALL facts), b: (RECALL facts) BUDGET 16000")
+
+
 @pytest.mark.parametrize(
     ("labels", "priority", "shares"),
     [

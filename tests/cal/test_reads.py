@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,6 +240,45 @@ def test_a_condition_that_cannot_be_applied_is_an_error(where: str, code: str, t
     assert refused(told, f'RECALL facts WHERE NOT ({where}) OR object = "x"') == code
 
 
+def test_a_condition_on_what_gives_no_rows_is_an_error(memory: Memory, told: Told) -> None:
+    """A WHERE behind a statement is applied to its rows, or refused where there are none; never dropped."""
+    memory.add_fact("a", "b", "c")
+    text = "ASSEMBLE FROM x: (RECALL facts), y: (RECALL tools)"
+    told(f'DEFINE QUERY "both" AS {{ {text} }}')
+    for statement in ('RUN "both"', "RECALL facts COUNT", "SHOW FORKS", "DESCRIBE STATS", "EXISTS facts"):
+        tail = " LIMIT 1 WHERE" if statement.startswith("EXISTS") else " WHERE"
+        assert refused(told, f'{statement}{tail} subject = "nobody"') == "CAL-E021", statement
+    assert told('RECALL facts LIMIT 5 WHERE subject = "nobody"')["grains"] == []
+
+
+def test_whether_a_head_is_contested_is_known_wherever_it_is_asked(
+    tmp_path: Path, memory: Memory, told: Told
+) -> None:
+    """The bytes of a grain do not say it: in WHERE, behind the rows, in stages, in a context, through a saved query."""
+    base, plain = memory.add_fact("a", "b", "one"), memory.add_fact("c", "d", "calm")
+    with Memory.open(tmp_path / "other.deja", clock=Ticking(), durability="normal") as other:
+        bundle = tmp_path / "b.mgb"
+        memory.bundle(bundle)
+        other.import_bundle(bundle)
+        other.supersede(base, {"object": "there"})
+        memory.supersede(base, {"object": "here"})
+        bundle = tmp_path / "c.mgb"
+        other.bundle(bundle)
+        memory.import_bundle(bundle)
+    told('DEFINE QUERY "all" AS { RECALL facts }')
+    for text in (
+        "RECALL facts WHERE contradicted = {}",
+        "RECALL facts LIMIT 9 WHERE contradicted = {}",
+        "ASSEMBLE FROM (RECALL facts) WHERE contradicted = {}",
+        'RUN "all" WHERE contradicted = {}',
+        "(RECALL facts) UNION (RECALL tools) WHERE contradicted = {}",
+    ):
+        assert [row["hash"] for row in told(text.format("false"))["grains"]] == [plain], text
+        assert sorted(objects(told(text.format("true")))) == ["here", "there"], text
+    rows = told("RECALL facts ORDER BY contradicted SELECT object, contradicted")["grains"]
+    assert [row["fields"]["contradicted"] for row in rows] == [False, True, True]
+
+
 def test_every_word_of_the_language_may_be_a_field_that_exists(memory: Memory, told: Told) -> None:
     """Only a field can stand there, so keywords are free."""
     memory.add("goal", {"description": "d", "priority": "high"})
@@ -258,7 +298,8 @@ def test_params_are_values_whatever_they_hold(memory: Memory, told: Told) -> Non
     assert objects(told("RECALL facts WHERE subject = $s", {"s": "$s"})) == []
     assert objects(told("RECALL facts WHERE subject IN ($s, $t)", {"s": "b", "t": []})) == ["two"]
     assert objects(told("RECALL facts WHERE subject IN $s", {"s": []})) == []
-    assert objects(told("RECALL facts WHERE subject NOT IN $s", {"s": []})) == ["two", "one"]
+    assert objects(told("RECALL facts WHERE subject NOT IN $s", {"s": []})) == []  # §5.2, §19: never wider
+    assert objects(told("RECALL facts WHERE subject NOT IN $s", {"s": ["b"]})) == ["one"]
     assert objects(told("RECALL facts LIMIT $n", {"n": 1})) == ["two"]
     assert refused(told, "RECALL facts LIMIT $n", {"n": 0}) == "CAL-E010"
     assert refused(told, "RECALL facts LIMIT $n", {"n": "1"}) == "CAL-E006"
