@@ -135,6 +135,15 @@ def _file(folder: Path, since: int) -> World:
 KINDS: Final = {"reference": _reference, "bare": _bare, "file": _file}
 
 
+def watched(kind: str, factory: Callable[[Path], Any], folder: Path, since: int) -> World:
+    """A memory of any kind of the conformance suite, with the telemetry of its own or one held beside it."""
+    if kind in KINDS:
+        return KINDS[kind](folder, since)
+    made = factory(folder)
+    made.telemetry = ReferenceTelemetry(since)
+    return World(made, made.telemetry, lambda at: None)
+
+
 @pytest.fixture(params=KINDS)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> World:
     """A memory of each kind, watched for a hundred days."""
