@@ -350,13 +350,16 @@ class Eraser:
         return quoting
 
     def _left_closed(self, grains: Sequence[StoredGrain]) -> list[dict[str, str]]:
-        """What stays superseded though what took its place goes: other copies cannot tell that from the bytes (D2)."""
+        """What stays superseded though what took its place goes: other copies cannot tell that from the bytes (D2).
+
+        Also of what is not here: it may come later, and is closed then.
+        """
         gone = {grain.address for grain in grains}
         return [
-            {"do": "supersede", "grain": old.address, "by": grain.address}
+            {"do": "supersede", "grain": address, "by": grain.address}
             for grain in grains
             for address in self._store.replaced(grain.address)
-            if address not in gone and (old := self._read(address)) is not None
+            if address not in gone
         ]
 
     def _quoting(self, gone: Collection[str], identity: str | None) -> frozenset[str]:

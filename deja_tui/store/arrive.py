@@ -12,20 +12,22 @@
 * INV-ARRIVE-6  What was forgotten here does not come back, by address or by source key (D31, D32); what was forgotten
   there is erased here, and stays out when it was never here.
 * INV-ARRIVE-7  Marks do not travel as rows. Their effects stand in audit Observations and are carried out when one
-  arrives for the first time, so an undo is seen here too (D2).
+  arrives for the first time, so an undo is seen here too (D2); on a grain that is not here yet, when that arrives.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import apsw
+
 from deja_tui.errors import DejaError
 from deja_tui.store import chains, oplog, read
-from deja_tui.store.codec import Grain, decode
+from deja_tui.store.codec import TYPES, Grain, decode
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import (
     is_address,
@@ -87,16 +89,40 @@ class Tally:
     shown: list[Refused] = field(default_factory=list)
 
 
+class Effects:
+    """What audits tell of grains, by address: read once an import, and added to as audits come (INV-ARRIVE-7)."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, list[tuple[int, object, object]]] | None = None
+
+    def add(self, address: str, hlc: int, do: object, by: object) -> None:
+        """An audit with this clock came. Until the first look there is nothing to add to."""
+        if self._told is not None:
+            self._told.setdefault(address, []).append((hlc, do, by))
+
+    def of(self, db: apsw.Connection, address: str) -> list[tuple[int, object, object]]:
+        """(clock, what was done, by what) of each effect on a grain, in the order of their clocks."""
+        if self._told is None:
+            self._told = {}
+            for hlc, body in rows(db, _WITH_EFFECTS):
+                for grain, do, by in _told_by("observation", _fields(body)):
+                    self.add(grain, hlc, do, by)
+        return sorted(self._told.get(address, ()), key=lambda effect: effect[0])
+
+
 class Arrivals(Act):
     """The handle of an act that takes rows from elsewhere."""
 
-    def __init__(self, act: Act, tally: Tally, until: int | None = None) -> None:
+    def __init__(
+        self, act: Act, tally: Tally, until: int | None = None, effects: Effects | None = None
+    ) -> None:
         super().__init__(act.transaction, governed=True)
         self._db = act.transaction.db
         self._tally = tally
         self._until = until
         self.erased: list[StoredGrain] = []
         self._buries = scalar(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
+        self._told = effects or Effects()
         self._latest = oplog.last_of(self._tx.wall() + MAX_AHEAD_MS)
 
     def take(self, row: Row) -> None:
@@ -184,6 +210,8 @@ class Arrivals(Act):
         if is_reserved(namespace):
             self._tally.governance += 1
             self._effects(row, grain)
+        else:
+            self._late_effects(row)
 
     def _same_source(self, source: str) -> list[tuple[int, bool]]:
         sql = "SELECT g.id, g.dead, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?"
@@ -289,17 +317,15 @@ class Arrivals(Act):
     # --- effects of audits --------------------------------------------------------------------------
 
     def _effects(self, row: Row, grain: Grain) -> None:
-        context = grain.fields.get("context")
-        if (
-            grain.type != "observation"
-            or not isinstance(context, Mapping)
-            or context.get("audit") not in _AUDITS
-        ):
-            return
-        effects = context.get("effects")
-        for effect in effects if isinstance(effects, list) else ():
-            if isinstance(effect, Mapping) and is_address(effect.get("grain")):
-                self._effect(row, effect.get("do"), str(effect["grain"]), effect.get("by"))
+        for address, do, by in _told_by(grain.type, grain.fields):
+            self._effect(row, do, address, by)
+            self._told.add(address, row.hlc, do, by)
+
+    def _late_effects(self, row: Row) -> None:
+        """Carry out on a grain that has just come what audits had told of it before."""
+        address = row.digest.hex()
+        for hlc, do, by in self._told.of(self._db, address):
+            self._effect(row._replace(hlc=hlc), do, address, by)
 
     def _effect(self, row: Row, do: object, address: str, by: object) -> None:
         target = self._look(address)
@@ -343,6 +369,30 @@ class Arrivals(Act):
         for kind, by in rows(self._db, sql, (gid,)):
             return _MARK_NAMES[kind], by
         return None, None
+
+
+_WITH_EFFECTS: Final = (
+    f"SELECT g.hlc, g.body FROM grain g WHERE g.type = {TYPES['observation']}"
+    " AND g.ns IN (SELECT id FROM space WHERE reserved = 1) AND instr(g.body, CAST('effects' AS BLOB)) > 0"
+)
+
+
+def _fields(body: bytes) -> Mapping[str, Any]:
+    try:
+        return unfold(body)[1]
+    except DejaError:
+        return {}  # `verify` names what is damaged; what it told is lost
+
+
+def _told_by(type_: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+    """(address, what was done, by what) for each effect that an audit tells."""
+    context = fields.get("context")
+    if type_ != "observation" or not isinstance(context, Mapping) or context.get("audit") not in _AUDITS:
+        return
+    effects = context.get("effects")
+    for effect in effects if isinstance(effects, list) else ():
+        if isinstance(effect, Mapping) and is_address(effect.get("grain")):
+            yield str(effect["grain"]), effect.get("do"), effect.get("by")
 
 
 _MARK_NAMES: Final = {number: name for name, number in oplog.MARKS.items()}

@@ -29,7 +29,7 @@ import apsw
 
 from deja_tui.errors import DejaError
 from deja_tui.store import oplog
-from deja_tui.store.arrive import Arrivals, Refused, Row, Tally
+from deja_tui.store.arrive import Arrivals, Effects, Refused, Row, Tally
 from deja_tui.store.codec import MAX_BYTES
 from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
@@ -280,11 +280,11 @@ def import_bundle(
         begin, digest = _resume(file, store.setting(name))
         reader = _Reader(file, begin)
         reader.skip(digest)
-        tally = Tally()
+        tally, effects = Tally(), Effects()
         source = iter(reader)
         while True:
             with store.act(governed=True) as act:
-                arrivals = Arrivals(act, tally, until)
+                arrivals = Arrivals(act, tally, until, effects)
                 before = tally.applied
                 for row in _chunk(source):
                     arrivals.take(row)

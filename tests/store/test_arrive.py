@@ -294,6 +294,25 @@ def _context(do: str, grain: str, by: str | None = None) -> dict[str, Any]:
     return {"audit": "loop", "to": "applied", "from": "approved", "at": NOW, "effects": [effect]}
 
 
+def test_effects_on_a_grain_that_comes_later_are_carried_out_then(
+    store: Store, two: Store, tmp_path: Path
+) -> None:
+    """INV-ARRIVE-7: an audit came before the grains it tells of, in a bundle that begins in the middle; undo too."""
+    first, second, third = add(store, fact("a", at=NOW + 1), fact("a", at=NOW + 2), fact("a", at=NOW + 3))
+    begin = store.stats()["operations"]
+    for number, (do, grain) in enumerate((("retire", first), ("retire", second), ("reopen", second))):
+        with store.act(governed=True) as act:
+            act.mark(grain, do, third if do == "retire" else None)
+            act.add(note(str(number), namespace="deja-loop", context=_context(do, grain, third)))
+    for since in (begin, 0):
+        store.bundle(tmp_path / "b.mgb", since)
+        two.import_bundle(tmp_path / "b.mgb")
+    for one in (store, two):
+        assert [one.get(address).live for address in (first, second, third)] == [False, True, True]  # type: ignore[union-attr]
+        assert one.verify(deep=True) == ()
+    assert two.import_bundle(tmp_path / "b.mgb").applied == 0
+
+
 def test_a_reopening_of_something_else_is_not_ours(store: Store) -> None:
     """A grain that another grain closed here stays closed when a foreign undo names other grains."""
     old, new = add(store, fact(at=NOW), fact(at=NOW + 1))
