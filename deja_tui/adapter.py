@@ -230,6 +230,9 @@ class StoreSubstrate:
     def began(self) -> int | None:
         return overview.began(self._store.reading())
 
+    def arrived(self) -> int:
+        return disturbed.arrived(self._store.reading())
+
     def moves(self) -> int:
         return disturbed.moves(self._store.reading())
 

@@ -164,14 +164,14 @@ class ReferenceSubstrate(BareSubstrate):
         if kind == "supersede" and by is not None:
             self.succeeded += ((address, by),)
 
-    def forks(self, namespaces: Sequence[str] | None) -> list[list[MemoryGrain]]:
+    def forks(self, namespaces: Sequence[str] | None, after: int = 0) -> list[list[MemoryGrain]]:
         """Live grains that descend from one superseded grain, each fork newest first, ordered by its newest address."""
-        after: dict[str, set[str]] = {}
+        succeeding: dict[str, set[str]] = {}
         for old, new in self.succeeded:
-            after.setdefault(old, set()).add(new)
+            succeeding.setdefault(old, set()).add(new)
         groups: list[set[str]] = []
-        for old in after:
-            tips = {one for one in _below(after, old) if one in self.grains and self.grains[one].live}
+        for old in succeeding:
+            tips = {one for one in _below(succeeding, old) if one in self.grains and self.grains[one].live}
             if len(tips) > 1 and not self.grains[old].live:
                 meeting = [group for group in groups if group & tips]
                 groups = [group for group in groups if not group & tips] + [tips.union(*meeting)]

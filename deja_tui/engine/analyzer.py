@@ -147,7 +147,7 @@ class Context:
 
     ``outcomes`` are the measurements that this run made before analysis. ``telemetry`` reads what was counted of recalls;
     None where nothing was. ``watermark`` is the arrival position up to which this analyzer has looked before; 0: look at
-    everything (a first run, a full sweep).
+    everything (a first run, a full sweep). ``looked_at`` is when that was, epoch ms; 0 with a ``watermark`` of 0.
     """
 
     read: Reader
@@ -159,6 +159,7 @@ class Context:
     outcomes: Sequence[Any] = ()
     telemetry: Any = None
     watermark: int = 0
+    looked_at: int = 0
     books: Books | None = None
     budget: Budget | None = None
 

@@ -114,10 +114,10 @@ def relation_counts(
     return [RelationCount(*key, *count) for key, count in sorted(subjects.items()) if count[0] >= least]
 
 
-def forks(substrate: Substrate, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
+def forks(substrate: Substrate, namespaces: Sequence[str] | None, after: int = 0) -> list[list[StoredGrain]]:
     """The live tips of every fork, each newest first (D3); [] where the substrate lacks the capability (D10)."""
     own = capability(substrate, "forks")
-    return [list(tips) for tips in own(namespaces)] if own else []
+    return [list(tips) for tips in own(namespaces, after)] if own else []
 
 
 def ended(

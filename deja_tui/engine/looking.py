@@ -146,6 +146,7 @@ def prepare(
             continue
         way = _way(manifest, settled)
         result.ways[name] = way
+        watermark, looked_at = (0, 0) if how.full else since.of(manifest, way)
         context = Context(
             reader,
             settled.params,
@@ -155,7 +156,8 @@ def prepare(
             covered,
             outcomes=how.outcomes,
             telemetry=views.capability(substrate, "telemetry"),
-            watermark=0 if how.full else since.of(manifest, way),
+            watermark=watermark,
+            looked_at=looked_at,
             books=books,
             budget=Budget(how.work_budget),
         )
@@ -169,10 +171,11 @@ def _way(manifest: Manifest, settled: Settled) -> str:
 
 
 class _Since:
-    """From which arrival position on each analyzer has to look.
+    """From which arrival position on each analyzer has to look, and when it looked last (epoch ms).
 
-    0, everything, where looking at what is new could miss a finding or leave one open that is gone: it was told
-    something else last time; what one of its open recommendations cites has changed; a cooldown of its has ended.
+    0 and 0, everything, where looking at what is new could miss a finding or leave one open that is gone: it was told
+    something else last time; what one of its open recommendations cites has changed; one of its recommendations was
+    applied, which may have been a part only of what there is to do; a cooldown of its has ended.
     """
 
     def __init__(self, substrate: Substrate, now_ms: int) -> None:
@@ -181,22 +184,29 @@ class _Since:
         self._disturbed: dict[int, frozenset[str] | None] = {}
         self._cooled: dict[int, frozenset[str]] = {}
 
-    def of(self, manifest: Manifest, way: str) -> int:
+    def of(self, manifest: Manifest, way: str) -> tuple[int, int]:
         kept = views.setting(self._substrate, WATERMARK + manifest.id)
         if not isinstance(kept, Mapping) or kept.get("how") != way:
-            return 0
+            return 0, 0
         at, seq, moves = (kept.get(name) for name in ("at", "seq", "moves"))
         if not isinstance(at, int) or not isinstance(seq, int) or not isinstance(moves, int):
-            return 0
+            return 0, 0
         if at > self._now_ms or self._has_changed(manifest.id, moves) or manifest.family in self._ended(at):
-            return 0
-        return seq
+            return 0, 0
+        if manifest.family in self._applied(at):
+            return 0, 0
+        return seq, at
 
     def _has_changed(self, analyzer: str, moves: int) -> bool:
         if moves not in self._disturbed:
             self._disturbed[moves] = views.disturbed(self._substrate, moves)
         found = self._disturbed[moves]
         return found is None or analyzer in found
+
+    def _applied(self, last_at: int) -> frozenset[str]:
+        """Families of which something was applied since ``last_at``."""
+        rows = views.ledger(self._substrate, ("applied",))
+        return frozenset(family_of(row.analyzer) for row in rows if row.decided_at >= last_at)
 
     def _ended(self, last_at: int) -> frozenset[str]:
         """Families with a cooldown that ended since ``last_at``."""

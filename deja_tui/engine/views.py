@@ -130,10 +130,16 @@ def _window(
             yield grain
 
 
-def duplicate_facts(substrate: Substrate, namespaces: Sequence[str] | None) -> list[list[StoredGrain]]:
-    """Groups of live facts that may say the same, each ordered by (created_at, address). Text decides later (D11)."""
+def duplicate_facts(
+    substrate: Substrate, namespaces: Sequence[str] | None, after: int = 0
+) -> list[list[StoredGrain]]:
+    """Groups of live facts that may say the same, each ordered by (created_at, address). Text decides later (D11).
+
+    With ``after``, an arrival position, a substrate may leave out groups of which nothing arrived or was opened again
+    after it.
+    """
     if own := _own(substrate, "duplicate_facts"):
-        return own(namespaces)  # type: ignore[no-any-return]
+        return own(namespaces, after)  # type: ignore[no-any-return]
     groups: dict[tuple[str, ...], list[StoredGrain]] = defaultdict(list)
     for grain in substrate.scan("fact", namespaces):
         if grain.live and fact_key(grain):
@@ -242,6 +248,12 @@ def began(substrate: Substrate) -> int | None:
     """When the first grain arrived, epoch ms; None where a substrate does not know."""
     own = _own(substrate, "began")
     return own() if own else None
+
+
+def arrived(substrate: Substrate) -> int:
+    """The arrival position of the newest grain, the loop's own included; 0 where a substrate does not tell."""
+    own = _own(substrate, "arrived")
+    return int(own()) if own else 0
 
 
 def moves(substrate: Substrate) -> int:

@@ -18,7 +18,7 @@ from deja_tui.store.faults import coded
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.rows import LIVE_COLUMNS, readable
-from deja_tui.store.sql import listed, rows
+from deja_tui.store.sql import listed, rows, scalar
 from deja_tui.store.terms import find_term, space_filter
 from deja_tui.text import fold
 
@@ -87,6 +87,11 @@ SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_type
 """
 
 
+_SUPERSEDED: Final = """
+SELECT 1 WHERE EXISTS (SELECT 1 FROM op WHERE seq > ? AND kind = ?) OR EXISTS (SELECT 1 FROM mark WHERE seq > ?)
+"""
+
+
 class FactViews:
     """The views of one memory file. Every method reads with the thread's own connection and raises `StoreError` only."""
 
@@ -126,6 +131,12 @@ class FactViews:
                 )
             )
         return sorted(RelationCount(spaces[ns], terms[r], count, single) for ns, r, count, single in found)
+
+    @coded
+    def superseded_since(self, after: int) -> bool:
+        """Whether a grain was superseded, or opened again, after this position; only then a fork can be new."""
+        db = self._store.reading()
+        return scalar(db, _SUPERSEDED, (after, oplog.SUPERSEDE, after)) is not None
 
     @coded
     def ended(

@@ -67,17 +67,21 @@ class ContradictionSweep:
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
         known = _known(ctx)
-        rivals = list(_conflicts(ctx, known))
+        after = _after(ctx)
+        if after:
+            ctx.looked_in_part()
+        rivals = list(_conflicts(ctx, known, after))
         if rivals:
             tips = [frozenset(tip.address for tip in fork) for fork in ctx.read.forks(ctx.namespaces)]
             for group in rivals:
                 members = {grain.address for grain in group}
                 if not any(members <= fork for fork in tips):
                     yield _draft(group)
-        yield from _learned(ctx, known)
+        if not after:
+            yield from _learned(ctx, known)
 
     def probe(self, ctx: Context) -> Activation:
-        groups = sum(1 for _ in _conflicts(ctx, _known(ctx)))
+        groups = sum(1 for _ in _conflicts(ctx, _known(ctx), 0))
         return Activation(
             "active" if groups else "quiet", groups, 1, "subjects with more than one current value"
         )
@@ -89,9 +93,21 @@ def _known(ctx: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*FUNCTIONAL, *(name for name in extra if name))))
 
 
-def _conflicts(ctx: Context, relations: Sequence[str]) -> Iterable[list[StoredGrain]]:
+def _after(ctx: Context) -> int:
+    """From where on it is enough to look; 0, everything, on the first run of a day and when a validity has just ended.
+
+    Values begin and end to hold without anything that arrives, and a relation is judged by all its subjects: both are
+    looked at once a day, because reading every key costs more than all the rest.
+    """
+    if ctx.looked_at // DAY_MS != ctx.now_ms // DAY_MS:
+        return 0
+    over = ctx.read.ended(ctx.namespaces, ctx.now_ms, ctx.watermark, ctx.looked_at) if ctx.watermark else []
+    return 0 if over else ctx.watermark
+
+
+def _conflicts(ctx: Context, relations: Sequence[str], after: int) -> Iterable[list[StoredGrain]]:
     """Groups with two or more values that hold now."""
-    for group in ctx.read.rivals(ctx.namespaces, relations):
+    for group in ctx.read.rivals(ctx.namespaces, relations, after):
         ctx.spend(len(group))
         current = [grain for grain in group if holds_at(grain, ctx.now_ms)]
         if len({fact_key(grain)[3] for grain in current}) > 1:

@@ -53,7 +53,10 @@ class DuplicateSweep:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        for candidates in ctx.read.duplicate_facts(ctx.namespaces):
+        near_whole = near_duplicates.needs_all(ctx)
+        if ctx.watermark and not near_whole:
+            ctx.looked_in_part()
+        for candidates in ctx.read.duplicate_facts(ctx.namespaces, 0 if near_whole else ctx.watermark):
             for group in _equal_in_text(candidates):
                 ctx.spend(len(group))
                 yield _draft(group)

@@ -55,18 +55,20 @@ class ForkSurfacing:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        for tips in _forked(ctx):
+        if ctx.watermark:
+            ctx.looked_in_part()
+        for tips in _forked(ctx, ctx.watermark):
             ctx.spend(len(tips))
             yield _draft(tips)
 
     def probe(self, ctx: Context) -> Activation:
-        found = sum(1 for _ in _forked(ctx))
+        found = sum(1 for _ in _forked(ctx, 0))
         return Activation("active" if found else "quiet", found, 1, "facts changed differently in two copies")
 
 
-def _forked(ctx: Context) -> Iterable[list[StoredGrain]]:
+def _forked(ctx: Context, after: int) -> Iterable[list[StoredGrain]]:
     """Tips under one key with more than one value, for every fork of facts."""
-    for tips in ctx.read.forks(ctx.namespaces):
+    for tips in ctx.read.forks(ctx.namespaces, after):
         keys: dict[tuple[str, ...], list[StoredGrain]] = {}
         for tip in tips:
             if tip.type == "fact" and fact_key(tip):

@@ -131,6 +131,11 @@ def drafts(ctx: Context) -> Iterable[Draft]:
         yield _draft(found, float(ctx.params["jaccard"]))
 
 
+def needs_all(ctx: Context) -> bool:
+    """Whether signatures do not serve, so that all notes are compared at every run."""
+    return float(ctx.params["jaccard"]) < SIGNED
+
+
 def count(ctx: Context) -> int:
     """How many clusters there are."""
     return sum(1 for _ in _clusters(ctx))
@@ -138,7 +143,7 @@ def count(ctx: Context) -> int:
 
 def hint(ctx: Context) -> str:
     """What a lower threshold costs; "" where signatures serve."""
-    if ctx.params["jaccard"] >= SIGNED:
+    if not needs_all(ctx):
         return ""
     count = len(ctx.read.all_notes(ctx.namespaces, MANY_NOTES))
     return f"below {SIGNED} every run compares {count} notes in memory, at most {MANY_NOTES}"
@@ -146,8 +151,11 @@ def hint(ctx: Context) -> str:
 
 def _clusters(ctx: Context) -> Iterator[_Cluster]:
     least = float(ctx.params["jaccard"])
-    signed = least >= SIGNED
-    notes = ctx.read.near_notes(ctx.namespaces) if signed else ctx.read.all_notes(ctx.namespaces, MANY_NOTES)
+    notes = (
+        ctx.read.all_notes(ctx.namespaces, MANY_NOTES)
+        if needs_all(ctx)
+        else ctx.read.near_notes(ctx.namespaces, ctx.watermark)
+    )
     for _, members in groupby(notes, key=lambda grain: grain.namespace):
         yield from _walk(ctx, _distinct(members), least)
 

@@ -45,16 +45,19 @@ class Staleness:
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
-        for grain in _ended(ctx):
+        if ctx.watermark:
+            ctx.looked_in_part()
+        for grain in _ended(ctx, ctx.watermark):
             yield _draft(grain, ctx.now_ms)
 
     def probe(self, ctx: Context) -> Activation:
-        found = sum(1 for _ in _ended(ctx))
+        found = sum(1 for _ in _ended(ctx, 0))
         return Activation("active" if found else "quiet", found, 1, "grains past their declared end")
 
 
-def _ended(ctx: Context) -> Iterable[StoredGrain]:
-    for grain in ctx.read.ended(ctx.namespaces, ctx.now_ms - int(ctx.params["grace_days"]) * DAY_MS):
+def _ended(ctx: Context, after: int) -> Iterable[StoredGrain]:
+    grace = int(ctx.params["grace_days"]) * DAY_MS
+    for grain in ctx.read.ended(ctx.namespaces, ctx.now_ms - grace, after, ctx.looked_at - grace):
         ctx.spend()
         if grain.get(MARK) != EXPIRED:
             yield grain
