@@ -81,7 +81,7 @@ def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
     gated = gate(substrate, options, now_ms)
     if gated.outcome == "skipped":
         return gated
-    here, moves = views.position(substrate), views.moves(substrate)
+    mark = _mark(substrate, now_ms)
     measured = outcomes.measure(substrate, now_ms)
     analysis = looking.look(substrate, analyzers, _looking(options, measured, now_ms))
     if options.probe:
@@ -99,7 +99,25 @@ def run(substrate: Substrate, options: RunOptions, now_ms: int) -> RunOutcome:
         lines = tuple(render(f.draft.template_id, f.draft.args) for f in analysis.findings)
         return replace(base, drafts=lines)
     with views.atomic(substrate):
-        return _store(substrate, analysis, base, options, measured, here, moves, now_ms)
+        return _store(substrate, analysis, base, options, measured, mark)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Where the memory stood when a run began to look: what arrives while it looks is for the next one."""
+
+    at: int
+    here: Position
+    moves: int
+    arrived: int
+
+    def of(self, seq: int, way: str) -> dict[str, int | str]:
+        """The watermark of one analyzer that has come to ``seq``."""
+        return {"at": self.at, "seq": seq, "moves": self.moves, "arrived": self.arrived, "how": way}
+
+
+def _mark(substrate: Substrate, now_ms: int) -> _Mark:
+    return _Mark(now_ms, views.position(substrate), views.moves(substrate), views.arrived(substrate))
 
 
 def _looking(options: RunOptions, measured: Sequence[Outcome], now_ms: int) -> Looking:
@@ -126,11 +144,10 @@ def _store(
     base: RunOutcome,
     options: RunOptions,
     measured: Sequence[Outcome],
-    here: Position,
-    moves: int,
-    now_ms: int,
+    mark: _Mark,
 ) -> RunOutcome:
     """Everything a run writes, inside its one act."""
+    now_ms = mark.at
     if options.whole:
         outcomes.record(substrate, measured, now_ms)
     how = Placing(options.trigger, now_ms, options.policy, options.max_stored)
@@ -140,28 +157,25 @@ def _store(
         return outcome
     closed = placing.close(substrate, analysis, now_ms)
     expired = placing.expire_acknowledged(substrate, now_ms)
-    _advance(substrate, analysis, placed.cut, here, moves, now_ms)
+    _advance(substrate, analysis, placed.cut, mark)
     if placed.written and views.setting(substrate, FIRST_FOUND) is None:
-        views.set_setting(substrate, FIRST_FOUND, {"at": now_ms, "grains": here.grains})
+        views.set_setting(substrate, FIRST_FOUND, {"at": now_ms, "grains": mark.here.grains})
     return replace(outcome, closed=closed, expired=expired)
 
 
-def _advance(
-    substrate: Substrate, analysis: Analysis, cut: set[str], here: Position, moves: int, now_ms: int
-) -> None:
+def _advance(substrate: Substrate, analysis: Analysis, cut: set[str], mark: _Mark) -> None:
     """Move the watermarks: the run's own, and that of each analyzer that did what it set out to do (RUN-4, D26)."""
     faults = {name: one.hint for name, one in analysis.activations.items() if one.state == "failed"}
-    last = {"at": now_ms, "seq": here.seq, "grains": here.grains, "errors": here.errors}
+    here = mark.here
+    last = {"at": mark.at, "seq": here.seq, "grains": here.grains, "errors": here.errors}
     views.set_setting(substrate, LAST_RUN, {**last, "failed": faults} if faults else last)
     for name in analysis.ran:
         if name not in cut:
-            mark = {"at": now_ms, "seq": here.seq, "moves": moves, "how": analysis.ways[name]}
-            views.set_setting(substrate, WATERMARK + name, mark)
+            views.set_setting(substrate, WATERMARK + name, mark.of(here.seq, analysis.ways[name]))
     for name, seq in analysis.reached.items():
-        mark = {"at": now_ms, "seq": seq, "moves": moves, "how": analysis.ways[name]}
-        views.set_setting(substrate, WATERMARK + name, mark)
+        views.set_setting(substrate, WATERMARK + name, mark.of(seq, analysis.ways[name]))
     if views.setting(substrate, FIRST_RUN) is None:
-        views.set_setting(substrate, FIRST_RUN, {"at": now_ms})
+        views.set_setting(substrate, FIRST_RUN, {"at": mark.at})
 
 
 # --- gates -------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from typing import Any
 from deja_tui.engine import audit, lifecycle, outcomes, views
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
+from deja_tui.engine.ledger import ACKNOWLEDGED_MS
+from deja_tui.engine.looking import WATERMARK
 from deja_tui.engine.objects import Chain, Detail, Evidence, QueueRow, Recommendation
 from deja_tui.engine.operations import DefineQuery, Operation, Revert
 from deja_tui.engine.substrate import LedgerRow, SavesQueries, Substrate
@@ -23,8 +25,11 @@ def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow
     """Rows in queue order; None: every status.
 
     One that came from another copy is folded under ours with the same finding: it is not listed, and blocks nothing (D5).
+    An open one whose analyzer has looked here since it came, and has not found it, is listed with all statuses only.
     """
     listed = views.ledger(substrate, statuses)
+    if statuses is not None:
+        listed = _without_undead(substrate, listed)
     theirs = Counter(row.identity for row in listed if row.foreign)
     ours = {
         identity
@@ -37,6 +42,22 @@ def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow
         if found is not None:
             rows.append(found if row.foreign else replace(found, folded=theirs[row.identity]))
     return rows
+
+
+def _without_undead(substrate: Substrate, rows: list[LedgerRow]) -> list[LedgerRow]:
+    """Rows without open foreign ones that no run here found: nobody can decide them, and they would stay for ever."""
+    looked: dict[str, int] = {}
+    for name in {row.analyzer for row in rows if row.foreign}:
+        kept = views.setting(substrate, f"{WATERMARK}{name}")
+        told = kept.get("arrived") if isinstance(kept, Mapping) else None
+        looked[name] = told if isinstance(told, int) else 0
+    return [
+        row
+        for row in rows
+        if not row.foreign
+        or row.status not in ("pending", "approved")
+        or row.decided_seq > looked[row.analyzer]
+    ]
 
 
 def _readable_row(substrate: Substrate, row: LedgerRow) -> QueueRow | None:
@@ -75,6 +96,7 @@ def _queue_row(row: LedgerRow, body: Recommendation) -> QueueRow:
         destructive=body.destructive,
         rollbackable=body.rollbackable,
         foreign=row.foreign,
+        expires_at=row.decided_at + ACKNOWLEDGED_MS if row.status == "approved" and body.advice else None,
     )
 
 

@@ -198,12 +198,14 @@ def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
     if layout.status:
         parts.append(pad(line(Span(status_word(row.status), _status_meaning(row.status))), layout.status))
     if layout.summary:
-        parts.append(clip(line(_flags(row), clean(row.summary, limit=SUMMARY_LIMIT)), layout.summary))
+        parts.append(clip(line(_flags(row, now_ms), clean(row.summary, limit=SUMMARY_LIMIT)), layout.summary))
     return tuple(span for part in parts for span in part)
 
 
-def _flags(row: QueueRow) -> Line:
+def _flags(row: QueueRow, now_ms: int) -> Line:
+    left = None if row.expires_at is None else max(0, row.expires_at - now_ms)
     return line(
+        *(() if left is None else (Span(f"expires in {age(left)}", "dim"), Span(" "))),
         *((Span("FORGET", "error"), Span(" ")) if row.destructive else ()),
         *((Span("imported", "warning"), Span(" ")) if row.foreign else ()),
     )

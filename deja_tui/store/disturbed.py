@@ -28,6 +28,11 @@ SELECT DISTINCT l.analyzer FROM link k CROSS JOIN grain g ON g.id = k.child CROS
 """
 
 
+def arrived(db: apsw.Connection) -> int:
+    """The arrival position of the newest grain."""
+    return int(scalar(db, "SELECT max(id) FROM grain") or 0)
+
+
 def moves(db: apsw.Connection) -> int:
     """The newest position of the op-log."""
     return int(scalar(db, "SELECT max(seq) FROM op") or 0)

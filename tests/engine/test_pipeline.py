@@ -786,7 +786,7 @@ def test_a_disabled_analyzer_does_not_run_and_closes_nothing() -> None:
 def test_a_bad_configuration_skips_its_analyzer_only(config: AnalyzerConfig) -> None:
     """LOP-E031 as the reason; the other analyzer runs."""
     outcome = go(both(), config={"loop.tool_failure/1": config})
-    ((name, reason),) = skipped(outcome)
+    ((_, reason),) = skipped(outcome)
     assert reason.startswith("LOP-E031")
     assert outcome.stored == 1
 
@@ -916,3 +916,64 @@ def test_an_analyzer_is_told_what_is_open_and_what_was_decided() -> None:
     lifecycle.reject(substrate, planted, "no", ANA, NOW + 2)
     with_fake(substrate, looking, NOW + 3, id="test.fake/3")
     assert seen == [(None, [], 0), (planted, ["pending"], 0), (None, ["rejected"], 0)]
+
+
+# --- expiry ------------------------------------------------------------------------------------------
+
+
+def advice(ctx: Context) -> Iterable[Draft]:
+    yield replace(sound(ctx), operations=())
+
+
+def test_an_acknowledged_flag_expires_after_ninety_days_and_comes_back_if_it_holds() -> None:
+    """D26: written at a run, as a system audit; until then the list says when."""
+    substrate = both()
+    with_fake(substrate, advice)
+    (flag,) = [row.address for row in views.ledger(substrate) if row.analyzer == FAKE]
+    assert [row.expires_at for row in reports.queue(substrate, None)] == [None] * 3
+    lifecycle.approve(substrate, flag, "seen", ANA, NOW)
+    (row,) = reports.queue(substrate, ("approved",))
+    assert row.expires_at == NOW + 90 * DAY
+    early = with_fake(substrate, advice, NOW + 90 * DAY - 1)
+    assert (early.expired, statuses(substrate)[flag]) == (0, "approved")
+    outcome = with_fake(substrate, advice, NOW + 90 * DAY)
+    assert (outcome.expired, statuses(substrate)[flag]) == (1, "expired")
+    last = reports.chain(substrate, flag).entries[-1]
+    assert (last.actor, last.observer, last.because) == (
+        "engine:loop", "system", "ninety days have passed since it was acknowledged",
+    )  # fmt: skip
+    assert with_fake(substrate, advice, NOW + 90 * DAY + 1).stored == 1, "expiry is no rejection"
+
+
+def test_an_approved_change_never_expires_by_age() -> None:
+    """D26: what waits for its apply waits, as long as it holds."""
+    substrate = both()
+    go(substrate)
+    for row in views.ledger(substrate):
+        lifecycle.approve(substrate, row.address, "yes", ANA, NOW)
+    outcome = go(substrate, NOW + 20 * DAY)
+    assert (outcome.expired, set(statuses(substrate).values())) == (0, {"approved"})
+    assert [row.expires_at for row in reports.queue(substrate, ("approved",))] == [None, None]
+
+
+def test_a_restricted_run_expires_nothing() -> None:
+    """RUN-5: it closes nothing, by age neither."""
+    substrate = both()
+    with_fake(substrate, advice)
+    (flag,) = [row.address for row in views.ledger(substrate) if row.analyzer == FAKE]
+    lifecycle.approve(substrate, flag, "seen", ANA, NOW)
+    assert go(substrate, NOW + 100 * DAY, only=("loop.tool_failure/1",)).expired == 0
+    assert statuses(substrate)[flag] == "approved"
+
+
+def test_measurements_that_are_due_are_written_once_by_a_whole_run() -> None:
+    """Loop-engine §12: a dry or restricted run tells them and writes none."""
+    substrate = both()
+    go(substrate)
+    lesson = next(row.address for row in views.ledger(substrate) if row.analyzer == BOTH[0])
+    lifecycle.approve_and_apply(substrate, lesson, "why", ANA, NOW)
+    before = everything(substrate)
+    assert go(substrate, NOW + DAY, dry_run=True).measured == 1
+    assert everything(substrate) == before
+    assert go(substrate, NOW + DAY).measured == 1
+    assert go(substrate, NOW + DAY + 1).measured == 0

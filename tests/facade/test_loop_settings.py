@@ -374,6 +374,28 @@ def test_two_runs_at_once_are_one_run_and_a_clean_skip(tmp_path: Path, memory: M
         assert second.loop.health().live == 1
 
 
+def test_what_another_copy_found_and_this_one_does_not_leaves_no_undead_entry(tmp_path: Path) -> None:
+    """Lesson 9: an open finding that came with a bundle and does not hold here goes from the list at the next run; it is
+    still there for who asks for all."""
+    with Memory.open(tmp_path / "one.deja", clock=lambda: NOW) as one:
+        for n in range(4):
+            one.record_tool_call("x", "boom", True, call_id=f"c{n}")
+        one.loop.run()
+        one.bundle(tmp_path / "one.mgb")
+    with Memory.open(tmp_path / "two.deja", clock=lambda: NOW) as two:
+        two.loop.configure("tool_failure", params={"min_count": 9}, because="few calls here")
+        two.loop.run()
+        two.import_bundle(tmp_path / "one.mgb")
+        assert [row.foreign for row in two.loop.queue()] == [True], "shown until this copy has looked"
+        two.loop.run()
+        assert two.loop.queue() == []
+        assert [row.foreign for row in two.loop.queue(None)] == [True]
+        two.loop.configure("tool_failure", clear=["params"], because="as everywhere")
+        assert two.loop.run().stored == 1, "and it blocks nothing"
+        (own,) = two.loop.queue()
+        assert not own.foreign
+
+
 # --- runs that die -----------------------------------------------------------------------------------
 
 CHILD = """
