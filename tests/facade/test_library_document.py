@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from pathlib import Path
@@ -11,8 +12,20 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory
-from deja_tui.documents import Documents
+from deja_tui.declared import Declaration
+from deja_tui.documents import Document, Documents
+from deja_tui.erasure import Erased, SubjectReport
+from deja_tui.facade import Captured
 from deja_tui.loop import Loop
+from deja_tui.store.arrive import Refused
+from deja_tui.store.bundles import ImportReport, Written
+from deja_tui.store.chains import Fork, Provenance, Step
+from deja_tui.store.changes import Change
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.integrity import Fault
+from deja_tui.store.oplog import LogEntry
+from deja_tui.store.restore import RestoreReport
+from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.telemetry import Telemetry
 from tests.support import ROOT
 
@@ -68,6 +81,23 @@ def test_every_public_name_has_a_line_and_a_docstring(owner: str) -> None:
         name = told.split("(")[0]
         assert f"**{name}**" in TEXT, name
         assert inspect.getdoc(getattr(OWNERS[owner], name)), name
+
+
+SHAPES: tuple[type, ...] = (
+    StoredGrain, Fork, Provenance, Step, LogEntry, Change, Document, Erased, SubjectReport, Written, ImportReport, Refused,
+    Pushed, Followed, RestoreReport, Captured, Declaration, Fault,
+)  # fmt: skip
+
+
+def test_every_shape_that_comes_back_is_told_as_it_is() -> None:
+    """Names and order of the fields."""
+    (block,) = re.findall(r"```shapes\n(.*?)```", TEXT, re.DOTALL)
+    told = [line for line in re.sub(r"\n +", " ", block).split("\n") if line]
+    names = [
+        getattr(shape, "_fields", None) or [field.name for field in dataclasses.fields(shape)]
+        for shape in SHAPES
+    ]
+    assert told == [f"{shape.__name__}({', '.join(names[i])})" for i, shape in enumerate(SHAPES)]
 
 
 def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
