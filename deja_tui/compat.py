@@ -712,11 +712,30 @@ class DejaDB:
             ]
         )
 
-    # --- not offered -----------------------------------------------------------------------------
+    @_as_value_error
+    def loop_outcomes(self) -> str:
+        """What was measured of applied recommendations: a JSON list of {rec_hash, metric, baseline, current, verdict,
+        horizon_ms, measured_at_ms}, the newest first.
 
-    def loop_outcomes(self, *_: Any, **__: Any) -> NoReturn:
-        """Not offered: this version does not measure outcomes yet. Raises VAL-E006."""
-        raise _not_offered("measured outcomes")
+        ``baseline`` is the count of the equally long span before the apply, null where nothing was recorded so far back;
+        ``verdict`` is lower, equal, higher or no baseline (D23).
+        """
+        return _text(
+            [
+                {
+                    "rec_hash": one.recommendation,
+                    "metric": one.metric,
+                    "baseline": one.before,
+                    "current": one.after,
+                    "verdict": one.verdict,
+                    "horizon_ms": one.horizon_ms,
+                    "measured_at_ms": one.measured_at,
+                }
+                for one in (told.outcome for told in self.memory.loop.outcomes())
+            ]
+        )
+
+    # --- not offered -----------------------------------------------------------------------------
 
     def set_analyzer_config(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered. Raises VAL-E006."""

@@ -18,7 +18,7 @@ from tests.support import DAY, NOW, shared
 
 NAMES = json.loads((Path(__file__).parent / "dejadb_names.json").read_text())
 REFUSED = {
-    "loop_outcomes", "set_analyzer_config", "nearest", "set_embedder", "set_embedder_command", "migrate",
+    "set_analyzer_config", "nearest", "set_embedder", "set_embedder_command", "migrate",
     "record_run_manifest", "step_actions",
 }  # fmt: skip
 
@@ -454,6 +454,25 @@ def test_the_commands_of_an_editing_agent(db: DejaDB) -> None:
 
 
 # --- opening ----------------------------------------------------------------------------------------
+
+
+def test_outcomes_are_counts_over_equal_spans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys of the reference product; the baseline is the equal span before, the verdict one of D23."""
+    monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW))
+    with dejadb.DejaDB(str(tmp_path / "a.deja")) as db:
+        assert json.loads(db.loop_outcomes()) == []
+        for at in (NOW - 60 * DAY, *range(NOW - 5, NOW)):
+            db.memory.record_tool_call("t", "boom", at > NOW - DAY, created_at=at)
+        db.loop_run()
+        (row,) = json.loads(db.recommendations())
+        db.apply_recommendation(row["hash"], "codify it")
+        monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW + DAY))
+        db.loop_run()
+        (told,) = json.loads(db.loop_outcomes())
+    assert told == {
+        "rec_hash": row["hash"], "metric": "tool_error_recurrence", "baseline": 5, "current": 0, "verdict": "lower",
+        "horizon_ms": DAY, "measured_at_ms": NOW + DAY,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ class ColdGrains:
     def probe(self, ctx: Context) -> Activation:
         days, need = max(0, _watched_ms(ctx)) // DAY_MS, int(ctx.params["min_age_days"])
         if _watched_ms(ctx) < _need_ms(ctx):
-            return Activation("watching", days, need, "days of telemetry")
+            until = ctx.now_ms + _need_ms(ctx) - max(0, _watched_ms(ctx))
+            return Activation("watching", days, need, "days of telemetry", until=until)
         total = sum(draft.evidence_total for draft in self.analyze(replace(ctx, watermark=0)))
         return Activation("active" if total else "quiet", total, 1, f"facts unread for {need} days")
 

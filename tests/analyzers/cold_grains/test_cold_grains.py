@@ -94,6 +94,7 @@ def test_on_the_first_day_nothing_is_cold(kind: str, tmp_path: Path) -> None:
     assert world.found(COLD) == []
     told = world.probe(COLD)
     assert (told.state, told.have, told.need, told.unit) == ("watching", 1, 30, "days of telemetry")
+    assert told.until == NOW + 29 * DAY
     assert world.found(COLD, NOW + 29 * DAY - 1) == []
     assert world.found(COLD, NOW + 29 * DAY)[0].evidence_total == 50
 
