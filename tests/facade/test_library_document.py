@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory
+from deja_tui.contexts import Context
 from deja_tui.declared import Declaration
 from deja_tui.documents import Document, Documents
+from deja_tui.engine.outcomes import Outcome, Reviewed
 from deja_tui.erasure import Erased, SubjectReport
 from deja_tui.facade import Captured
 from deja_tui.loop import Loop
@@ -85,7 +87,8 @@ def test_every_public_name_has_a_line_and_a_docstring(owner: str) -> None:
 
 SHAPES: tuple[type, ...] = (
     StoredGrain, Fork, Provenance, Step, LogEntry, Change, Document, Erased, SubjectReport, Written, ImportReport, Refused,
-    Pushed, Followed, RestoreReport, Captured, Declaration, Fault,
+    Pushed, Followed, RestoreReport, Captured, Declaration, Fault, Context,
+    Reviewed, Outcome,
 )  # fmt: skip
 
 
