@@ -55,7 +55,7 @@ _SPECIFIC: Final = {
     "fact": "subject relation object confidence session_id",
     "event": "session_id run_id content created_at role parent_message_id model_id stop_reason",
 }
-_GRAMMAR: Final = (
+GRAMMAR: Final = (
     'RECALL <type> [ABOUT "text"] [SINCE "time"] [WHERE condition] [RECENT n | LIMIT n] stages WITH option FORMAT name',
     'ASSEMBLE name FOR "intent" FROM label: (RECALL …), … BUDGET n tokens PRIORITY a > b FORMAT name',
     'EXISTS · HISTORY · EXPLAIN · DESCRIBE · COALESCE · LET $x = RECALL … SUBJECTS; · RUN "query" ($x = …)',
@@ -78,7 +78,7 @@ def describe(node: ast.Describe, host: Host, env: Env) -> dict[str, Any]:
         case "CAPABILITIES" | "SERVER":
             return _capabilities()
         case "GRAMMAR":
-            return {"grammar": list(_GRAMMAR)}
+            return {"grammar": list(GRAMMAR)}
         case "TEMPLATES":
             return {"templates": templates.names(host)}
         case "QUERIES":

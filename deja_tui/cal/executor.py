@@ -19,13 +19,12 @@ from deja_tui.cal.assemble import assemble
 from deja_tui.cal.classify import Access, Class, as_fault, judge
 from deja_tui.cal.conditions import Env
 from deja_tui.cal.faults import CalError, warning
-from deja_tui.cal.fields import ANY_TYPE
 from deja_tui.cal.host import Host, Recalled
 from deja_tui.cal.options import Options, read_options
+from deja_tui.cal.pages import page_of
 from deja_tui.cal.plan import names_in
 from deja_tui.cal.reads import Reads
 from deja_tui.cal.renderers import render
-from deja_tui.cal.renderers.page import Page, safe
 from deja_tui.cal.results import (
     Answer,
     Assembled,
@@ -34,11 +33,9 @@ from deja_tui.cal.results import (
     Formatted,
     Grains,
     MultiFormatted,
-    Part,
     Result,
     with_warnings,
 )
-from deja_tui.cal.rows import Row
 from deja_tui.cal.writes import Writes, not_offered
 from deja_tui.errors import DejaError
 from deja_tui.store.grains import StoredGrain
@@ -349,18 +346,11 @@ class Executor:
     def _rendered(
         self, result: Grains | Assembled, spec: ast.FormatSpec, variables: tuple[tuple[str, str], ...]
     ) -> str:
-        page = self._page(result)
+        page = page_of(result, self.env.now, self.host.summary)
         if isinstance(spec.format, str):
             return render(spec.format, page)
         template = templates.find(spec.format, self.host, self.env)
         return templates.render(template, result, page, variables, self.host, self.env)
-
-    def _page(self, result: Grains | Assembled) -> Page:
-        now, summary = self.env.now, self.host.summary
-        if isinstance(result, Assembled):
-            return Page(_by_priority(result.parts), now, result.context, None, summary)
-        groups = None if result.grouped_by is None else _groups(result)
-        return Page(result.rows, now, result.context, groups, summary)
 
 
 def _type_of(statement: ast.Statement) -> str | None:
@@ -384,21 +374,6 @@ def _own_limit(statement: ast.Statement) -> ast.Value | None:
     if isinstance(statement, ast.Recall):
         return statement.limit or statement.recent
     return None
-
-
-def _by_priority(parts: tuple[Part, ...]) -> tuple[Row, ...]:
-    """Rows for rendering: sources of more weight first, otherwise as written."""
-    ordered = sorted(parts, key=lambda part: -part.weight)
-    return tuple(row for part in ordered for row in part.rows)
-
-
-def _groups(result: Grains) -> tuple[tuple[str, tuple[Row, ...]], ...]:
-    read = ANY_TYPE[result.grouped_by or "subject"].read
-    found: dict[str, list[Row]] = {}
-    for row in result.rows:
-        key = read(row)
-        found.setdefault("(none)" if key is None else safe(key), []).append(row)
-    return tuple((key, tuple(rows)) for key, rows in found.items())
 
 
 def _as_grains(result: Grains | Assembled) -> Grains:

@@ -125,11 +125,11 @@ def show(result: Result, format_: str) -> None:
     if format_ in ("json", "data"):
         output.as_json(result.as_json())
     elif format_ != "table" and isinstance(result, (Grains, Assembled)):
+        from deja_tui.cal.pages import page_of
         from deja_tui.cal.renderers import render
-        from deja_tui.cal.renderers.page import Page
         from deja_tui.facade import host_clock
 
-        text = render(FORMATS[format_], Page(result.rows, host_clock(), result.context, None, summary_of))
+        text = render(FORMATS[format_], page_of(result, host_clock(), summary_of))
         output.lines(clean_lines(text.removesuffix("\n"), limit=len(text)) if text else [])
     else:
         output.lines(lines_of(result, output.width(), summary_of))

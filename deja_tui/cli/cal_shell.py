@@ -55,9 +55,17 @@ def shell(session: Session, format_: str, *, read_only: bool, allow_destructive:
         if text in ("\\q", "exit", "quit"):
             return 0
         if text == "\\?":
+            _help()
             text = "DESCRIBE QUERIES"
         if text:
             _answer(session, text, format_, read_only=read_only, allow_destructive=allow_destructive)
+
+
+def _help() -> None:
+    """Every kind of statement in its shortest form."""
+    from deja_tui.cal.describe import GRAMMAR
+
+    sys.stdout.write("".join(f"{line}\n" for line in GRAMMAR) + "\n")
 
 
 def _answer(session: Session, text: str, format_: str, *, read_only: bool, allow_destructive: bool) -> None:
@@ -76,8 +84,11 @@ def _answer(session: Session, text: str, format_: str, *, read_only: bool, allow
 
 
 def words() -> list[str]:
-    """What completion offers: words of the language, types, fields, formats, options."""
-    return sorted({*KEYWORDS, *PLURALS, *ANY_TYPE, *FORMATS, *OPTIONS})
+    """What completion offers: words of the language in both cases, types, fields, formats, options.
+
+    It goes on in the case that was begun: RECA is RECALL alone, not the field recall_priority too.
+    """
+    return sorted({*KEYWORDS, *map(str.lower, KEYWORDS), *PLURALS, *ANY_TYPE, *FORMATS, *OPTIONS})
 
 
 def styled(line: str) -> list[tuple[str, str]]:
@@ -124,8 +135,8 @@ def _prompt() -> Any:
     keys.add("enter")(_enter)
     reader: Any = kit.PromptSession(
         "cal> ",
-        history=history.FileHistory(str(_history())),
-        completer=completion.WordCompleter(words(), ignore_case=True),
+        history=_statements_only(history.FileHistory)(str(_history())),
+        completer=completion.WordCompleter(words()),
         lexer=_Colours(),
         key_bindings=keys,
         multiline=True,
@@ -133,6 +144,16 @@ def _prompt() -> Any:
         complete_while_typing=False,
     )
     return reader.prompt
+
+
+def _statements_only(kind: type[Any]) -> type[Any]:
+    """A history that forgets commands of the shell: going back one line should not be the way out."""
+
+    def store_string(self: Any, string: str) -> None:
+        if not string.lstrip().startswith("\\"):
+            kind.store_string(self, string)
+
+    return type("Statements", (kind,), {"store_string": store_string})
 
 
 def _enter(event: Any) -> None:

@@ -216,6 +216,7 @@ def test_the_shell_runs_one_statement_after_another(
     assert done.code == 0
     assert "\n2\n" in done.out
     assert "Pending Recommendations" in done.out
+    assert "RECALL <type>" in done.out
     assert "CAL-E003" in done.err
     assert "LOP-E040" in done.err
 
@@ -247,7 +248,8 @@ def test_colours_change_no_character(line: str) -> None:
 def test_completion_offers_words_types_and_fields() -> None:
     """All of them are words of the language."""
     words = cal_shell.words()
-    assert {"RECALL", "facts", "tool_name", "sml", "superseded"} <= set(words)
+    assert {"RECALL", "recall", "facts", "tool_name", "sml", "superseded"} <= set(words)
+    assert [word for word in words if word.startswith("RECA")] == ["RECALL"]
     parse("RECALL facts")
 
 
@@ -266,10 +268,18 @@ def test_the_shell_is_put_together_from_the_library(monkeypatch: pytest.MonkeyPa
             bound.append(key)
             return lambda function: function
 
+    class History:
+        def __init__(self, path: str) -> None:
+            self.path = path
+            self.kept: list[str] = []
+
+        def store_string(self, string: str) -> None:
+            self.kept.append(string)
+
     for name, members in (
         ("prompt_toolkit", {"PromptSession": Session}),
-        ("prompt_toolkit.completion", {"WordCompleter": lambda words, ignore_case: words}),
-        ("prompt_toolkit.history", {"FileHistory": lambda path: path}),
+        ("prompt_toolkit.completion", {"WordCompleter": lambda words: words}),
+        ("prompt_toolkit.history", {"FileHistory": History}),
         ("prompt_toolkit.key_binding", {"KeyBindings": Keys}),
     ):
         module = types.ModuleType(name)
@@ -278,5 +288,22 @@ def test_the_shell_is_put_together_from_the_library(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert cal_shell._prompt()() == "x"
     assert bound == ["enter"]
-    assert Path(seen["history"]).stat().st_mode & 0o077 == 0
+    history = seen["history"]
+    assert Path(history.path).stat().st_mode & 0o077 == 0
+    for text in ("RECALL facts;", "\\q", "  \\?"):
+        history.store_string(text)
+    assert history.kept == ["RECALL facts;"]
     assert "RECALL" in seen["completer"]
+
+
+def test_a_format_of_the_surface_is_one_of_the_statement(deja: Deja, memory: Path) -> None:
+    """--format gives what FORMAT gives: groups, the order of priority, what an ASSEMBLE says around its rows."""
+    for statement in (
+        "RECALL facts GROUP BY subject",
+        'ASSEMBLE "x" FOR "y" FROM a: (RECALL facts), b: (RECALL tools) PRIORITY b > a',
+    ):
+        for name in ("markdown", "sml", "text"):
+            outside = deja("cal", "--db", memory, statement, "--format", name)
+            inside = deja("cal", "--db", memory, f"{statement} FORMAT {name}")
+            assert outside.out == inside.out
+            assert outside.out
