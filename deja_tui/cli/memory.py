@@ -10,8 +10,8 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.store.faults import Fault
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.integrity import Fault
 from deja_tui.text import clean
 
 

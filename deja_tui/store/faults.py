@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
@@ -14,6 +15,15 @@ from deja_tui.errors import DejaError
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong. ``address`` is "" when it is about the file; ``message`` holds no grain text."""
+
+    code: str
+    address: str
+    message: str
 
 
 class StoreError(DejaError):

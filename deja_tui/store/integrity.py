@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -25,19 +24,10 @@ import apsw
 
 from deja_tui.store import derived, near, oplog, read, schema, seal
 from deja_tui.store.codec import TYPES, Grain
-from deja_tui.store.faults import storage_error
+from deja_tui.store.faults import Fault, storage_error
 from deja_tui.store.keys import Keys, namespace_of
 from deja_tui.store.search import words_of
 from deja_tui.store.sql import rows, scalar
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that is wrong. ``address`` is "" when it is about the file; ``message`` holds no grain text."""
-
-    code: str
-    address: str
-    message: str
 
 
 def intact(db: apsw.Connection, address: str) -> bool:
@@ -267,6 +257,8 @@ def _words(db: apsw.Connection) -> Iterator[Fault]:
 
 
 _CHECKS: Final = (_schema, _structure, _bytes, _sums, _liveness, _log, _orphans, _counters, _terms, _text)
+
+
 def _signatures(db: apsw.Connection) -> Iterator[Fault]:
     for told in near.faults(db):
         yield Fault("STO-E009", "", told)

@@ -25,26 +25,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import apsw
 
 from deja_tui.errors import ValidationError
 from deja_tui.store import (
-    bundles,
     erase,
     search,
 )
-from deja_tui.store.bundles import Erased, ImportReport, Written
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
-from deja_tui.store.faults import coded, storage_error
-from deja_tui.store.integrity import Fault
+from deja_tui.store.faults import Fault, coded, storage_error
 from deja_tui.store.ledger import LedgerEntry
 from deja_tui.store.reads import Reads
 from deja_tui.store.search import TailReader
 from deja_tui.store.terms import Terms
 from deja_tui.store.transaction import Transaction
 from deja_tui.store.write import Act, refuse_reserved
+
+if TYPE_CHECKING:
+    from deja_tui.store.bundles import Erased, ImportReport, Written
 
 __all__ = ["Fault", "Store"]
 
@@ -277,6 +277,8 @@ class Store(Reads):
     @coded
     def bundle(self, path: str | os.PathLike[str], since: int = 0) -> Written:
         """Write the op-log above ``since`` and its grains to a bundle; see `bundles.write_bundle`."""
+        from deja_tui.store import bundles
+
         return bundles.write_bundle(self, path, since)
 
     @coded
@@ -284,6 +286,8 @@ class Store(Reads):
         self, path: str | os.PathLike[str], *, until: int | None = None, erased: Erased | None = None
     ) -> ImportReport:
         """Take the rows of a bundle in, in chunks that each commit with the place reached; see `bundles`."""
+        from deja_tui.store import bundles
+
         return bundles.import_bundle(self, path, until=until, erased=erased)
 
     @staticmethod

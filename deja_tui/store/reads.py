@@ -10,16 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 
 from deja_tui.store import (
-    asof,
     chains,
-    changes,
     forgotten,
-    integrity,
     oplog,
     read,
     search,
@@ -29,12 +26,9 @@ from deja_tui.store import (
 )
 from deja_tui.store import ledger as ledgers
 from deja_tui.store.chains import Fork, Provenance
-from deja_tui.store.changes import Change
 from deja_tui.store.codec import TYPES
-from deja_tui.store.faults import coded, coded_iterator
-from deja_tui.store.filters import Candidates, Selection
+from deja_tui.store.faults import Fault, coded, coded_iterator
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.integrity import Fault
 from deja_tui.store.ledger import LedgerRow
 from deja_tui.store.narrow import narrow
 from deja_tui.store.oplog import LogEntry
@@ -43,9 +37,13 @@ from deja_tui.store.stats import Counts
 from deja_tui.store.terms import find_space
 from deja_tui.store.views import ColdFacts, FailureCluster, Position
 
+if TYPE_CHECKING:
+    from deja_tui.store.changes import Change
+    from deja_tui.store.filters import Candidates, Selection
+
 
 class Reads(ABC):
-    """The reads of a `Store`."""
+    """The reads of a `Store`. What a recall, a search or an add never needs is loaded by the method that needs it (D47)."""
 
     @property
     @abstractmethod
@@ -110,6 +108,8 @@ class Reads(ABC):
     ) -> list[StoredGrain]:
         """`recall` as of a time (epoch, ISO-8601, or an HLC): what was known then, or with axis ``validity`` what is
         known now to hold then (D45). Raises VAL-E001, VAL-E002."""
+        from deja_tui.store import asof
+
         until = asof.moment(moment, "as_of")
         where = namespace, subject, relation, object, type, k
         if asof.axis_of(axis) == "arrival":
@@ -198,6 +198,8 @@ class Reads(ABC):
     @coded
     def candidates(self, selection: Selection) -> Candidates:
         """What may fit a selection, newest or best first; see `filters`. To be read inside one `snapshot`."""
+        from deja_tui.store.filters import Candidates
+
         db = self.reading()
         return Candidates(db, selection, self.tail_reader(db))
 
@@ -223,11 +225,15 @@ class Reads(ABC):
     @coded
     def intact(self, address: str) -> bool:
         """Whether the stored bytes still have the address; False also when the grain is not here."""
+        from deja_tui.store import integrity
+
         return integrity.intact(self.reading(), address)
 
     @coded
     def verify(self, *, deep: bool = False) -> tuple[Fault, ...]:
         """Every fault of the file, empty when it is sound. ``deep`` compares every index column with its grain, too."""
+        from deja_tui.store import integrity
+
         with self.snapshot():
             return integrity.verify(self.reading(), deep)
 
@@ -240,6 +246,8 @@ class Reads(ABC):
         subject: str | None = None,
     ) -> Iterator[Change]:
         """Changes above a position and a clock, told in grains; see `changes.changes`."""
+        from deja_tui.store import changes
+
         return coded_iterator(changes.changes(self.reading, since_seq, after_hlc, namespace, subject))
 
     @coded

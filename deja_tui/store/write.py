@@ -6,10 +6,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import chains, derived, ledger, oplog, seal, settings
+from deja_tui.store import chains, ledger, oplog, seal, settings
 from deja_tui.store.codec import TYPES, Grain, encode
 from deja_tui.store.erase import erase
 from deja_tui.store.faults import StoreError, coded, unknown
@@ -28,6 +28,9 @@ from deja_tui.store.keys import (
 from deja_tui.store.rows import unfold
 from deja_tui.store.sql import rows
 from deja_tui.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from deja_tui.store.derived import Rebuilt
 
 MarkKind = Literal["retire", "supersede", "hide", "reopen"]
 Origin = Literal["local", "imported"]
@@ -326,7 +329,7 @@ class Act:
         raise unknown(address)
 
     @coded
-    def rebuild(self) -> derived.Rebuilt:
+    def rebuild(self) -> Rebuilt:
         """Make every derived table anew but the governance table, which whoever writes it clears and fills (D1).
 
         Raises VAL-E004 unless governed.
@@ -335,6 +338,8 @@ class Act:
         tx = self._tx
         tx.weighty = True
         tx.terms.at(tx.take("epoch"))  # other processes keep ids of terms that are given anew here
+        from deja_tui.store import derived
+
         done = derived.rebuild(tx.db, tx.counters, tx.terms)
         if done.changed:  # rows that grew may have left copies behind; `erase.settle` writes such a file anew
             tx.counters["erased"] = done.grains
