@@ -24,6 +24,7 @@ from deja_tui.engine.substrate import LedgerRow, Substrate
 from deja_tui.engine.wire import read_recommendation, recommendation_grain
 from deja_tui.errors import DejaError, ValidationError
 
+_PASSING: Final = frozenset(("example", "age_days", "oldest_days", "watched_days"))
 MAX_STORED: Final = (
     10_000  # findings one analyzer may add to the queue in one run; the rest comes with the next
 )
@@ -255,8 +256,11 @@ def _without_confidence(operation: Operation) -> dict[str, Any]:
 
 
 def _counted(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments without the example: which of several failures is shown changes nothing about the finding."""
-    return {name: value for name, value in args.items() if name != "example"}
+    """Arguments without what changes by itself: which of several failures is shown, and how many days have passed.
+
+    A finding that only grew a day older keeps its address, so that a reviewer's decision still fits it.
+    """
+    return {name: value for name, value in args.items() if name not in _PASSING}
 
 
 def _same(body: Recommendation, draft: Draft) -> bool:
@@ -269,8 +273,8 @@ def _same(body: Recommendation, draft: Draft) -> bool:
         and _counted(body.summary.args) == _counted(draft.args)
         and [to_plain(op) for op in body.operations] == [to_plain(op) for op in draft.operations]
         and body.alternatives == draft.alternatives
-        and (None if body.data is None else dict(body.data))
-        == (None if draft.data is None else dict(draft.data))
+        and (None if body.data is None else _counted(body.data))
+        == (None if draft.data is None else _counted(draft.data))
     )
 
 
