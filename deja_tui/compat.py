@@ -27,8 +27,9 @@ from deja_tui.cal import Session, host_of
 from deja_tui.documents import Document, numbered
 from deja_tui.engine import pipeline
 from deja_tui.engine.actors import caller
-from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.objects import STATUSES, QueueRow, RunOutcome
+from deja_tui.engine.policy import Policy
+from deja_tui.engine.policy import parse as parse_policy
 from deja_tui.engine.substrate import is_reserved
 from deja_tui.engine.templates import render
 from deja_tui.erasure import Erased
@@ -579,7 +580,13 @@ class DejaDB:
         memory = self.memory if ns is None else self._beside(namespace=ns)
         return _Editor(memory).run(told)
 
-    def _beside(self, *, namespace: str | None = None, scopes: Iterable[str] | None = None) -> Memory:
+    def _beside(
+        self,
+        *,
+        namespace: str | None = None,
+        scopes: Iterable[str] | None = None,
+        policy: Policy | None = None,
+    ) -> Memory:
         """The same open file under another namespace or with fewer rights; never closed by itself."""
         memory = self.memory
         who = memory.who if scopes is None else caller(memory.who.actor, scopes)
@@ -588,7 +595,7 @@ class DejaDB:
             namespace=namespace or memory.namespace,
             who=who,
             clock=memory.clock,
-            policy=memory.policy,
+            policy=policy or memory.policy,
         )
 
     # --- the loop --------------------------------------------------------------------------------
@@ -607,20 +614,22 @@ class DejaDB:
         full_sweep: bool = False,
         policy: str | None = None,
     ) -> str:
-        """One run of the Deja Loop; its outcome as JSON. Without a gate it always runs; ``full_sweep`` is the same run,
-        because every analyzer here reads everything. Models, commands and policies are not offered."""
+        """One run of the Deja Loop; its outcome as JSON. Without a gate it always runs; with ``full_sweep`` every analyzer
+        looks at everything again. ``policy``: the host's for this run, as JSON or the path of a document. Models and
+        commands are not offered."""
         _refuse(
             model=model,
             llm_cmd=llm_cmd,
             ground_model=ground_model,
             ground_cmd=ground_cmd,
             analyzer_cmd=analyzer_cmd,
-            policy=policy,
         )
-        outcome = self.memory.loop.run(
+        loop = self.memory.loop if policy is None else self._beside(policy=_policy(policy)).loop
+        outcome = loop.run(
             min_new=min_new,
             min_new_errors=min_new_errors,
             if_stale_ms=None if if_stale is None else _span(if_stale),
+            full=full_sweep,
         )
         return _text(_outcome(outcome))
 
@@ -696,21 +705,32 @@ class DejaDB:
 
     @_as_value_error
     def loop_analyzers(self) -> str:
-        """The analyzers: a JSON list of {id, title, description, tier, trust_class, default_on, enabled}."""
-        return _text(
-            [
-                {
-                    "id": one.id,
-                    "title": one.title,
-                    "description": one.description,
-                    "tier": one.tier,
-                    "trust_class": one.origin,
-                    "default_on": one.default_on,
-                    "enabled": one.default_on,
-                }
-                for one in (analyzer.manifest for analyzer in ANALYZERS)
-            ]
-        )
+        """The analyzers: a JSON list of {id, title, description, tier, trust_class, default_on, enabled, severity_floor?}."""
+        told = []
+        for state in self.memory.loop.analyzers():
+            one, settled = state.manifest, state.settled
+            row = {
+                "id": one.id,
+                "title": one.title,
+                "description": one.description,
+                "tier": one.tier,
+                "trust_class": one.origin,
+                "default_on": one.default_on,
+                "enabled": one.default_on if settled is None else settled.enabled,
+            }
+            floor = (
+                None if settled is None or settled.severity_floor_by == "default" else settled.severity_floor
+            )
+            told.append(row if floor is None else {**row, "severity_floor": floor})
+        return _text(told)
+
+    @_as_value_error
+    def set_analyzer_config(
+        self, analyzer_id: str, enabled: bool | None = None, params_json: str | None = None
+    ) -> None:
+        """Switch an analyzer on or off, and replace its parameters by the object in ``params_json`` (CMP-4)."""
+        params = None if params_json is None else _object(params_json, "params_json")
+        self.memory.loop.configure(analyzer_id, enabled=enabled, params=params, because=NO_REASON)
 
     @_as_value_error
     def loop_outcomes(self) -> str:
@@ -737,10 +757,6 @@ class DejaDB:
 
     # --- not offered -----------------------------------------------------------------------------
 
-    def set_analyzer_config(self, *_: Any, **__: Any) -> NoReturn:
-        """Not offered. Raises VAL-E006."""
-        raise _not_offered("the configuration of analyzers")
-
     def nearest(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered: there are no embeddings. Raises VAL-E006."""
         raise _not_offered("embeddings", "search finds text")
@@ -764,6 +780,16 @@ class DejaDB:
     def step_actions(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered. Raises VAL-E006."""
         raise _not_offered("execution records of workflows")
+
+
+def _policy(given: str) -> Policy:
+    """A host's policy as programs of the reference product give it: its JSON, or the path of it."""
+    if given.lstrip().startswith("{"):
+        return parse_policy(given)
+    found = host_policy(given)
+    if found is None:
+        raise _not_offered("an empty policy", "give its JSON, or the path of it")
+    return found
 
 
 class _Editor:

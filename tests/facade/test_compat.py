@@ -18,7 +18,7 @@ from tests.support import DAY, NOW, shared
 
 NAMES = json.loads((Path(__file__).parent / "dejadb_names.json").read_text())
 REFUSED = {
-    "set_analyzer_config", "nearest", "set_embedder", "set_embedder_command", "migrate",
+    "nearest", "set_embedder", "set_embedder_command", "migrate",
     "record_run_manifest", "step_actions",
 }  # fmt: skip
 
@@ -85,7 +85,6 @@ def test_a_passphrase_never_opens_or_makes_a_plain_file(tmp_path: Path, passphra
         lambda path, db: db.loop_run(ground_model="x"),
         lambda path, db: db.loop_run(ground_cmd="x"),
         lambda path, db: db.loop_run(analyzer_cmd="x"),
-        lambda path, db: db.loop_run(policy="x.json"),
         lambda path, db: db.remember("x", model="m"),
         lambda path, db: db.remember("x", llm_cmd="x"),
         lambda path, db: db.remember("x", min_confidence=0.5),
@@ -515,3 +514,44 @@ def test_the_namespace_of_the_handle(tmp_path: Path) -> None:
         assert len(json.loads(db.recall("a"))) == 1
     with DejaDB(path, "shared") as db:
         assert "caller" in json.loads(db.open_warnings())[0]
+
+
+# --- analyzers and policy ---------------------------------------------------------------------------
+
+
+def test_analyzers_are_configured_as_there(db: DejaDB) -> None:
+    """Switch and parameters take effect, are listed, and stand in the log with the fixed reason (CMP-4)."""
+    for n in range(4):
+        db.record_tool_call("refund", "boom", is_error=True, call_id=f"c{n}")
+    db.set_analyzer_config("loop.tool_failure/1", True, '{"min_count": 5}')
+    db.set_analyzer_config("loop.staleness/1", False)
+    assert json.loads(db.loop_run())["stored"] == 0
+    listed = {row["id"]: row for row in json.loads(db.loop_analyzers())}
+    assert (listed["loop.staleness/1"]["enabled"], listed["loop.staleness/1"]["default_on"]) == (False, True)
+    log = db.memory.loop.config_log()
+    assert {one.because for one in log} == {"compat: none given"}
+    for bad in ('{"min_count": 0}', '{"nothing": 1}'):
+        with pytest.raises(CompatError, match="LOP-E031"):
+            db.set_analyzer_config("loop.tool_failure/1", None, bad)
+    with pytest.raises(CompatError, match="LOP-E033"):
+        db.set_analyzer_config("loop.nothing/1", True)
+
+
+def test_a_policy_is_given_for_one_run_as_json_or_as_a_path(db: DejaDB, tmp_path: Path) -> None:
+    """It grants and denies like any host's; what is no policy is refused with the key named."""
+    for n, text in enumerate(("tea", "Tea")):
+        db.add(
+            "fact",
+            json.dumps({"subject": "a", "relation": "likes", "object": text, "created_at": NOW - n - 1}),
+        )
+    policy = {
+        "auto_apply_enabled": True,
+        "auto_apply": [{"analyzer": "loop.duplicate_sweep", "targets": ["memory"], "max_severity": "low"}],
+    }
+    path = tmp_path / "policy.json"
+    path.write_text('{"deny": ["loop.duplicate_sweep"]}')
+    assert json.loads(db.loop_run(policy=str(path)))["proposed"] == 0
+    assert json.loads(db.loop_run(policy=json.dumps(policy), full_sweep=True))["auto_applied"] == 1
+    for bad in ('{"auto_aply": []}', str(tmp_path / "none.json")):
+        with pytest.raises(CompatError, match="LOP-E037"):
+            db.loop_run(policy=bad)
