@@ -38,7 +38,11 @@ def test_a_full_memory_skips_nothing() -> None:
     """A skip is about a missing capability only."""
     assert {one.outcome for one in run(ReferenceSubstrate)} == {"passed"}
     skipped = {one.name for one in run(BareSubstrate) if one.outcome == "skipped"}
-    assert skipped == {"an_act_is_all_or_nothing", "forgetting_erases"}
+    assert skipped == {
+        "an_act_is_all_or_nothing",
+        "forgetting_erases",
+        "forks_are_told_apart_from_many_values",
+    }
 
 
 class NoMarks(BareSubstrate):

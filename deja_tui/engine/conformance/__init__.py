@@ -16,11 +16,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from deja_tui.engine.conformance import five, story, viewed
+from deja_tui.engine.conformance import facts, five, story, viewed
 from deja_tui.engine.conformance.filling import CHECKS, Check, Skipped, check
 from deja_tui.engine.substrate import Substrate
 
-__all__ = ["CHECKS", "Check", "Result", "Skipped", "check", "five", "promise", "run", "story", "viewed"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Result",
+    "Skipped",
+    "check",
+    "facts",
+    "five",
+    "promise",
+    "run",
+    "story",
+    "viewed",
+]
 
 
 @dataclass(frozen=True, slots=True)
