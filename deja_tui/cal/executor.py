@@ -74,15 +74,16 @@ class Executor:
         """A statement, its stages and its format."""
         began = time.perf_counter_ns() if self.host.recalled is not None else 0
         result = self.evaluate(query)
-        if (
-            self.host.recalled is not None
-            and isinstance(result, (Grains, Assembled))
-            and not self._explaining
-        ):
-            self._count(self.host.recalled, result, query.statement, time.perf_counter_ns() - began)
+        self._note(result, query.statement, began)
         if query.format is None:
             return result
         return self.formatted(result, query.format, query.variables)
+
+    def _note(self, result: Result, statement: ast.Statement, began: int) -> None:
+        """Tell the host of rows that are given, not of those that only EXPLAIN looked at."""
+        recalled = self.host.recalled
+        if recalled is not None and isinstance(result, (Grains, Assembled)) and not self._explaining:
+            self._count(recalled, result, statement, time.perf_counter_ns() - began)
 
     def _count(
         self, recalled: Recalled, result: Grains | Assembled, statement: ast.Statement, took_ns: int
@@ -253,8 +254,10 @@ class Executor:
         inner.reads.tells_contested = self.reads.tells_contested
         body = inner._bound(tree)
         body = replace(body, options=(*body.options, *outer.options))
+        began = time.perf_counter_ns() if self.host.recalled is not None else 0
         result = inner.evaluate(body)
         if body.format is not None and outer.format is None and not outer.stages:
+            self._note(result, body.statement, began)  # as text it is counted by nobody else
             result = inner.formatted(result, body.format, (*body.variables, *outer.variables))
         self.reads.traces += inner.reads.traces
         return with_warnings(result, env.warnings)
@@ -297,21 +300,20 @@ class Executor:
             return Answer("explain", {"plan": plan})
         self.reads.traces.clear()
         self._explaining = True
-        result = self.query(inner)
+        result = self.evaluate(inner)
+        shown = result if inner.format is None else self.formatted(result, inner.format, inner.variables)
         self._explaining = False
         told = explain.with_counts(plan, self.reads.traces)
+        context = result.context if isinstance(result, (Grains, Assembled)) else None
+        if context is not None and context.total is not None:
+            told["budget"] = {"unit": context.unit, "limit": context.total, "used": context.used}
         if isinstance(result, Assembled):
-            told["budget"] = {
-                "unit": result.context.unit,
-                "limit": result.context.total,
-                "used": result.context.used,
-            }
             told["sources"] = [part.as_json() for part in result.parts]
-        elif isinstance(result, Formatted):
+        if isinstance(shown, Formatted):
             told["preview"] = {
-                "format": result.format,
-                "text": result.text,
-                "grain_count": result.grain_count,
+                "format": shown.format,
+                "text": shown.text,
+                "grain_count": shown.grain_count,
             }
         return Answer("explain", {"plan": told})
 

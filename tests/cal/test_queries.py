@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from deja_tui.cal import CalError, Session, queries, template_text
 from deja_tui.cal.template_text import Scope, TemplateFault
 from deja_tui.facade import Memory
+from tests.cal.corpus import host_of
 
 Told = Callable[..., dict[str, Any]]
 
@@ -240,3 +242,24 @@ def test_a_session_keeps_no_state(facts: Memory, session: Session) -> None:
     first = session.run("RECALL facts | LIMIT 1")
     assert session.run("RECALL facts | LIMIT 1").warnings == first.warnings
     assert session.run("RECALL facts LIMIT 1").warnings == ()
+
+
+def test_what_a_saved_query_gives_is_counted_once_whatever_its_form(facts: Memory) -> None:
+    """As rows, as text of its own, as text that was asked for at the call; what EXPLAIN looks at is not counted."""
+    seen: list[int] = []
+    host = replace(host_of(facts), recalled=lambda namespace, found, **more: seen.append(len(found)))
+    session = Session(host)
+    session.run('DEFINE QUERY "rows" AS { RECALL facts LIMIT 2 }')
+    session.run('DEFINE QUERY "text" AS { RECALL facts LIMIT 2 FORMAT text }')
+    for call in (
+        'RUN "rows"',
+        'RUN "text"',
+        'RUN "text" FORMAT sml',
+        'RUN "rows" FORMAT sml',
+        "RECALL facts LIMIT 2",
+    ):
+        session.run(call)
+        assert seen == [2], call
+        session.run(f"EXPLAIN {call}")
+        assert seen == [2], call
+        seen.clear()

@@ -396,6 +396,18 @@ def test_explain_says_what_was_pushed_and_counts_what_was_read(hundred: Memory, 
     assert len(plan["reads"]) == 2
 
 
+def test_explain_of_a_context_tells_its_budget(hundred: Memory, told: Told) -> None:
+    """One source as well as several: unit, limit and what would be used; and the text it would be."""
+    one = told("EXPLAIN ASSEMBLE FROM facts BUDGET 3")["plan"]
+    assert one["budget"] == {"unit": "grains", "limit": 3, "used": 3}
+    two = told("EXPLAIN ASSEMBLE FROM a: (RECALL facts), b: (RECALL tools) BUDGET 90")["plan"]
+    assert two["budget"]["unit"] == "tokens"
+    assert 0 < two["budget"]["used"] <= 90 == two["budget"]["limit"]
+    assert [read["rows"]["returned"] for read in two["reads"]] == [50, 0]
+    shown = told("EXPLAIN ASSEMBLE FROM facts BUDGET 3 FORMAT sml")["plan"]
+    assert (shown["preview"]["grain_count"], shown["budget"]["used"]) == (3, 3)
+
+
 def test_a_statement_sees_one_committed_state(memory: Memory, session: Session) -> None:
     """INV-STORE-1 holds for a text with several reads in it."""
     memory.add_fact("a", "b", "c")
