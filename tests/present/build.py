@@ -19,7 +19,7 @@ from deja_tui.engine.objects import (
     Recommendation,
     Summary,
 )
-from deja_tui.engine.operations import Add, Forget, Operation, Retire
+from deja_tui.engine.operations import Add, Alternative, Forget, Operation, Retire
 from tests.support import DAY, NOW
 
 HOUR = 3_600_000
@@ -143,8 +143,9 @@ def detail(
     )
 
 
-def plan_of(body: Recommendation, refusal: str | None = None) -> Plan:
-    kinds = [operation.kind for operation in body.operations]
+def plan_of(body: Recommendation, refusal: str | None = None, choice: int = 0) -> Plan:
+    operations = body.chosen(choice)
+    kinds = [operation.kind for operation in operations]
     counts = {name: kinds.count(name) for name in ("add", "supersede", "retire", "forget")}
     return Plan(
         body.address,
@@ -152,9 +153,10 @@ def plan_of(body: Recommendation, refusal: str | None = None) -> Plan:
         counts["supersede"],
         counts["retire"],
         counts["forget"],
-        body.rollbackable,
+        bool(operations) and all(operation.undoable for operation in operations),
         refusal,
-        body.operations,
+        operations,
+        choice=choice,
     )
 
 
@@ -207,6 +209,21 @@ def expired_fact() -> Detail:
         since=NOW - 5 * HOUR,
     )
     return detail(body, "acme · promo_code · SPRING-24 passed its declared end 120 days ago", [gone], [gone])
+
+
+def either() -> Detail:
+    """Two values of one key: the newer stays by default, the older as choice 1; choice 2 forgets both."""
+    new, old = fact("gold", "acme", "tier", "gold"), fact("silver", "acme", "tier", "silver", at=NOW - DAY)
+    choices = (
+        Alternative("gold stays", (Retire(old.address, new.address),)),
+        Alternative("silver stays", (Retire(new.address, old.address),)),
+        Alternative("neither", (Forget(old.address), Forget(new.address))),
+    )
+    body = recommendation(
+        "either", choices[0].operations, [new, old], analyzer="loop.contradiction_sweep/1", target="entity:shared/acme#tier"
+    )  # fmt: skip
+    said = "acme has 2 current values for tier: gold, silver"
+    return detail(replace(body, alternatives=choices), said, [new, old], [new, old])
 
 
 def row_of(found: Detail) -> QueueRow:

@@ -4,15 +4,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from deja_tui.engine.operations import Add, Retire, Supersede
+from deja_tui.engine.objects import Evidence
+from deja_tui.engine.operations import (
+    Add,
+    Alternative,
+    DefineQuery,
+    DocEdit,
+    Merge,
+    Operation,
+    Retire,
+    Revert,
+    Supersede,
+)
 from deja_tui.present.change import change
 from deja_tui.present.line import plain
 from deja_tui.present.plain import change_lines
 from deja_tui.text import clean
 from tests.present import build
+from tests.present.hostile import HOSTILE, harmless
 from tests.support import DAY, NOW
 
 
@@ -159,3 +172,105 @@ def test_every_character_that_is_written_is_shown(name: str, char: str) -> None:
         expected = clean(long, limit=10_000).replace(" ", "")
         assert "(+" not in text
         assert expected in text or clean({"deep": long}, limit=60_000).replace(" ", "") in text
+
+
+# --- other kinds of change ---------------------------------------------------------------------------
+
+
+def lines(operations: list[Operation], *targets: Evidence, **over: Any) -> list[str]:
+    found = build.detail(build.recommendation("x", operations, targets), "x", targets, targets)
+    return [plain(one) for one in change(replace(found, **over), 8)]
+
+
+def test_a_merge_takes_the_place_of_its_heads() -> None:
+    """Each head leaves recall; one grain is written."""
+    heads = [build.fact("a", object="gold"), build.fact("b", object="silver")]
+    told = lines([Merge(tuple(one.address for one in heads), "fact", "shared", {"subject": "acme", "relation": "likes", "object": "gold"})], *heads)  # fmt: skip
+    assert [one[:8] for one in told] == ["- fact a", "- fact a", "+ fact a", "    in s"]
+
+
+def test_a_query_is_shown_with_what_it_replaces() -> None:
+    """Line by line, each in its own fence: a body cannot pose as another line of the change."""
+    operation = DefineQuery("open", "RECALL goals\n+ fact acme · likes · «tea»", "0" * 64)
+    assert lines([operation], texts={"query:open": "RECALL facts"}) == [
+        "~ query open becomes",
+        "    - «RECALL facts»",
+        "    + «RECALL goals»",
+        r"    + «+ fact acme · likes · \xabtea\xbb»",
+    ]
+    assert lines([DefineQuery("open", "x", None)])[0] == "~ query open is new"
+
+
+def test_a_document_is_shown_as_its_diff() -> None:
+    """Every line of the diff, its sign before the fence."""
+    diff = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n"
+    assert lines([DocEdit("/memories/a.md", "shared", "0" * 64, diff)]) == [
+        "~ document /memories/a.md in shared",
+        "      «@@ -1,2 +1,2 @@»",
+        "      «one»",
+        "    - «two»",
+        "    + «2»",
+        "      «\\ No newline at end of file»",
+    ]
+
+
+def test_a_revert_shows_what_comes_back() -> None:
+    """What its original wrote leaves recall; what that had replaced comes back; a query becomes what it was."""
+    gone, back = build.fact("new"), replace(build.fact("old"), live=False)
+    steps = (
+        {"do": "hide", "grain": gone.address},
+        {"do": "reopen", "grain": back.address, "by": gone.address},
+        {"do": "define", "scheme": "query", "name": "open"},
+    )
+    original = build.address("original")
+    told = lines([Revert(original)], gone, back, undoes={original: steps})
+    assert told[0] == f"~ takes back recommendation {original[:8]}"
+    assert told[1].startswith(f"- fact acme · likes · «green tea»  {gone.address[:8]}")
+    assert told[2].endswith("back in recall")
+    assert told[3] == "~ query open becomes what it was"
+    assert "no stored inverse" in lines([Revert(original)])[1]
+
+
+def test_alternatives_stand_below_their_numbers() -> None:
+    """D20: in full, the default and the approved one named, what erases named in red."""
+    found = build.either()
+    told = change_lines(found)
+    assert told[0] == "0 «gold stays»  default"
+    assert "1 «silver stays»" in told
+    assert "2 «neither»  FORGET: CANNOT BE UNDONE" in told
+    assert told[-1].startswith("An approval is of one of these")
+    chosen = change_lines(replace(found, status="approved", choice=1))
+    assert "1 «silver stays»  approved" in chosen
+    assert "0 «gold stays»" in chosen
+
+
+def test_a_flag_says_what_it_has_to_say() -> None:
+    """Its data, and what approving it means: nothing, a setting, or something done elsewhere."""
+    body = replace(build.recommendation("flag", [], []), data={"skill": "deploy", "practice_count": 9})
+    assert change_lines(build.detail(body, "x", [])) == [
+        "· practice_count 9",
+        "· skill «deploy»",
+        "No change to the memory: approving acknowledges the finding.",
+    ]
+    asked = {"configure": {"analyzer": "loop.x/1", "param": "extra_relations", "add": "time zone"}}
+    told = change_lines(build.detail(replace(body, data=asked), "x", []))
+    assert told == ["+ «time zone» to extra_relations of loop.x/1  when it is approved"]
+    found = build.detail(body, "x", [])
+    assert found.plan is not None
+    told = change_lines(replace(found, plan=replace(found.plan, outside=True)))
+    assert told[-1].startswith("It lies outside this memory")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_of_a_change_acts_on_a_reader(name: str) -> None:
+    """Design §7: bodies, diffs, names, labels and data, whatever they hold."""
+    text = HOSTILE[name][:2_000]
+    operations: list[Operation] = [
+        DefineQuery(text, text, None),
+        DocEdit(text, text, "0" * 64, f"@@ -1 +1 @@\n-{text}\n+{text}\n"),
+    ]
+    choices = (Alternative(text, tuple(operations)), Alternative("other", (operations[0],)))
+    body = replace(build.recommendation("x", operations, []), alternatives=choices, data={text: text})
+    found = build.detail(body, "x", [], origin="submitted", creator=text)
+    shown = change_lines(replace(found, texts={f"query:{text}": text}), 60)
+    assert all(map(harmless, shown))

@@ -38,6 +38,7 @@ class FakeReviews:
         self.details = {detail.recommendation.address: detail for detail in found}
         self.actor = actor
         self.log: list[tuple[str, str, str]] = []
+        self.choices: list[int] = []
         self.asked: list[str] = []
         self.token = 1
         self.fault: DejaError | None = None
@@ -68,12 +69,16 @@ class FakeReviews:
         self.stumble("dry_run")
         detail = self.find(address)
         refusal = None
-        if detail.recommendation.destructive and not allow_destructive:
+        chosen = detail.recommendation.chosen(detail.choice or 0)
+        if any(operation.destructive for operation in chosen) and not allow_destructive:
             refusal = "LOP-E023 a destructive change needs an earlier approval, the admin right and the flag"
-        return build.plan_of(detail.recommendation, refusal)
+        return build.plan_of(detail.recommendation, refusal, detail.choice or 0)
 
-    def approve(self, address: str, *, because: str) -> Receipt:
-        return self.move("approve", address, because)
+    def approve(self, address: str, *, because: str, choice: int = 0) -> Receipt:
+        self.choices.append(choice)
+        receipt = self.move("approve", address, because)
+        self.details[address] = replace(self.details[address], choice=choice)
+        return receipt
 
     def reject(self, address: str, *, because: str) -> Receipt:
         return self.move("reject", address, because)

@@ -749,3 +749,66 @@ async def test_a_small_window_in_the_middle_of_a_reason() -> None:
         assert screen.reason.text == "keep me"
         await user.press("enter")
         assert user.reviews.log == [("approve", FIRST, "keep me")]
+
+
+# --- alternatives (D20) ------------------------------------------------------------------------------
+
+
+async def test_a_number_before_the_approval_chooses_an_alternative() -> None:
+    """All of them are shown with their numbers; the prompt names the one that is approved."""
+    async with console(FakeReviews([build.either()])) as user:
+        screen = await walk(user)
+        for number, label in enumerate(("gold stays", "silver stays", "neither")):
+            assert any(row.strip().startswith(f"{number} «{label}»") for row in user.rows)
+        await user.press("1")
+        assert user.flash == "a approves 1: silver stays"
+        await user.press("a")
+        assert any("APPROVE 1 BECAUSE" in row for row in user.rows)
+        await user.type("the older one is right")
+        await user.press("enter")
+        assert (user.reviews.choices, screen.state) == ([1], "receipt")
+
+
+async def test_without_a_number_the_default_is_approved() -> None:
+    """And a number that is no alternative, or after the choice was cleared, changes nothing."""
+    async with console(FakeReviews([build.either()])) as user:
+        await walk(user)
+        await user.press("7")
+        await decide(user, "a", "gold, as the invoice says")
+        assert user.reviews.choices == [0]
+
+
+async def test_a_number_of_one_recommendation_is_not_of_the_next() -> None:
+    """Skipping forgets the choice; digits mean nothing where there is none."""
+    async with console(FakeReviews([build.either(), build.duplicates()])) as user:
+        await walk(user)
+        await user.press("1", "s", "1")
+        await decide(user, "a", "same fact")
+        assert user.reviews.choices == [0]
+
+
+async def test_applying_an_alternative_that_forgets_asks_for_the_address() -> None:
+    """D19: the gates are those of the alternative that was approved, not of the default."""
+    async with console(FakeReviews([build.either()]), rights=destroyer()) as user:
+        screen = await walk(user)
+        await user.press("2")
+        await decide(user, "a", "both are wrong")
+        await user.press("p")
+        await user.type("erase them")
+        await user.press("enter")
+        assert screen.state == "confirm"
+    async with console(FakeReviews([build.either()])) as user:
+        screen = await walk(user)
+        await user.press("2")
+        await decide(user, "a", "both are wrong")
+        await user.press("p")
+        assert screen.state == "receipt"
+
+
+async def test_a_digit_in_a_reason_is_text() -> None:
+    """Numbers choose while reading, nowhere else."""
+    async with console(FakeReviews([build.either()])) as user:
+        await walk(user)
+        await decide(user, "a", "1 of 2 is gold")
+        assert user.reviews.log[-1][2] == "1 of 2 is gold"
+        assert user.reviews.choices == [0]
