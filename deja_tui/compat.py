@@ -615,14 +615,13 @@ class DejaDB:
         policy: str | None = None,
     ) -> str:
         """One run of the Deja Loop; its outcome as JSON. Without a gate it always runs; with ``full_sweep`` every analyzer
-        looks at everything again. ``policy``: the host's for this run, as JSON or the path of a document. Models and
-        commands are not offered."""
+        looks at everything again. ``policy``: the host's for this run, as JSON or the path of a document.
+        ``analyzer_cmd``: a command that also looks (docs/analyzer-protocol.md). Models are not offered."""
         _refuse(
             model=model,
             llm_cmd=llm_cmd,
             ground_model=ground_model,
             ground_cmd=ground_cmd,
-            analyzer_cmd=analyzer_cmd,
         )
         loop = self.memory.loop if policy is None else self._beside(policy=_policy(policy)).loop
         outcome = loop.run(
@@ -630,6 +629,7 @@ class DejaDB:
             min_new_errors=min_new_errors,
             if_stale_ms=None if if_stale is None else _span(if_stale),
             full=full_sweep,
+            commands=() if analyzer_cmd is None else (analyzer_cmd,),
         )
         return _text(_outcome(outcome))
 

@@ -84,7 +84,6 @@ def test_a_passphrase_never_opens_or_makes_a_plain_file(tmp_path: Path, passphra
         lambda path, db: db.loop_run(llm_cmd="x"),
         lambda path, db: db.loop_run(ground_model="x"),
         lambda path, db: db.loop_run(ground_cmd="x"),
-        lambda path, db: db.loop_run(analyzer_cmd="x"),
         lambda path, db: db.remember("x", model="m"),
         lambda path, db: db.remember("x", llm_cmd="x"),
         lambda path, db: db.remember("x", min_confidence=0.5),
@@ -555,3 +554,20 @@ def test_a_policy_is_given_for_one_run_as_json_or_as_a_path(db: DejaDB, tmp_path
     for bad in ('{"auto_aply": []}', str(tmp_path / "none.json")):
         with pytest.raises(CompatError, match="LOP-E037"):
             db.loop_run(policy=bad)
+
+
+def test_a_command_takes_part_in_a_run(tmp_path: Path) -> None:
+    """``analyzer_cmd`` is run as there: its findings are flags in the queue."""
+    import sys
+
+    script = tmp_path / "seen.py"
+    script.write_text(
+        "import json, sys\nask = json.load(sys.stdin)\nprint(json.dumps({'id': 'acme.seen'} if ask['op'] == 'probe' else"
+        " {'findings': [{'target': 'entity:x', 'summary': 'seen', 'evidence': [ask['grains'][0]['hash']]}]}))"
+    )
+    with dejadb.DejaDB(str(tmp_path / "a.db")) as db:
+        db.add_fact("a", "b", "c")
+        told = json.loads(db.loop_run(analyzer_cmd=f"{sys.executable} -S {script}"))
+        assert "acme.seen/1" in told["analyzers_run"]
+        (row,) = [one for one in json.loads(db.recommendations()) if one["analyzer"] == "acme.seen/1"]
+        assert row["summary"] == "«seen»"
