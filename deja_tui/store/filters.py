@@ -10,8 +10,8 @@
 * FILTER-5  A text is scored by BM25 (k1 = 1.2, b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)), a word counted once
   a grain). Of a word that more than `HOLDERS` grains hold the newest that many are scored, and `Candidates.bounded`
   says so; where an index reaches few grains, those are scored instead and nothing is left out.
-* FILTER-6  What an index reaches is found, counted and read in one statement; the positions behind its first page are
-  asked for while it is open, so that both see one state.
+* FILTER-6  The first page of what an index reaches is found and read in one statement; how many there are, and the
+  positions behind that page, are asked for while it is open, so that all see one state.
 
 What the columns hold, so what a filter means: ``subject`` is keyed wherever it is text; ``relation`` and ``object`` for
 facts whose three parts are text; ``tool_name`` for calls whose outcome is known; ``valid_to`` when it is a whole number
@@ -174,15 +174,15 @@ class Candidates:
         return self._by_created() if self._asked.order == "created" else self._by_arrival()
 
     def _by_ways(self, wanted: int) -> Iterator[StoredGrain]:
-        """The first page and how many there are in one statement; the positions of all others when somebody goes on."""
+        """The first page in one statement; how many there are, and where the others lie, only when it is full."""
         page = next((size for size in _PAGES if size >= wanted), _PAGES[-1])
         ids, first = self._sql.paged[page]
         # Not read to its end when the page is full: while it is open, what follows sees the same state (FILTER-6).
         cursor = self._db.execute(first, self._values)
         found = list(islice(cursor, page))
-        self.reached = found[0][-1] if found else 0
+        self.reached = len(found) if len(found) < page else self._counted(COUNTED)
         for row in found:
-            yield stored(row[:-1])
+            yield stored(row)
         if len(found) == page:
             yield from self._load(iter([row[0] for row in self._rows(ids)]))
             cursor.close()
@@ -241,8 +241,9 @@ class Candidates:
 
     def _counted(self, most: int) -> int:
         reached = self._sql.reached or f"SELECT g.id FROM grain g WHERE {self._sql.conditions}"
-        (counted,) = self._rows(f"SELECT count(*) FROM (SELECT 1 FROM ({reached}) LIMIT :most)", most=most)
-        return int(counted[0])
+        return int(
+            scalar(self._db, f"SELECT count(*) FROM (SELECT 1 FROM ({reached}) LIMIT {most})", self._values)
+        )
 
     # --- text ---
 
@@ -432,9 +433,8 @@ class _Compiled:
         conditions: what must hold of every candidate.
         ways: how an index reaches them; none: the table itself is walked.
         reached: position and time of everything the ways reach, each once.
-        paged: by size of the first page: the positions behind it, and its rows, each with how many are reached. Numbers
-            stand in the text, because SQLite plans anew for every bound LIMIT (measured: 30 µs); what is counted
-            beside costs 1 µs, a statement of its own 9.
+        paged: by size of the first page: the positions behind it, and its rows. Numbers stand in the text, because
+            SQLite plans anew for every bound LIMIT (measured: 30 µs).
     """
 
     conditions: str
@@ -457,11 +457,10 @@ def _compiled(
     by = "at DESC, id DESC" if order == "created" else "id DESC"
     columns = COLUMNS if superseded else LIVE_COLUMNS
     ordered = f"FROM ({reached}) ORDER BY {by}"
-    counted = f"(SELECT count(*) FROM (SELECT 1 FROM ({reached}) LIMIT {COUNTED}))"
     paged = {
         size: (
             f"SELECT id {ordered} LIMIT -1 OFFSET {size}",
-            f"SELECT {columns}, {counted} FROM (SELECT id, at {ordered} LIMIT {size}) j CROSS JOIN grain g ON g.id = j.id",
+            f"SELECT {columns} FROM (SELECT id, at {ordered} LIMIT {size}) j CROSS JOIN grain g ON g.id = j.id",
         )
         for size in _PAGES
     }
