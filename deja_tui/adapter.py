@@ -239,11 +239,14 @@ class StoreSubstrate:
     def disturbed(self, after: int) -> frozenset[str] | None:
         return disturbed.disturbed(self._store.reading(), after) if self._store.ledger_covers() else None
 
-    def ledger_list(self, statuses: Sequence[str] | None) -> list[LedgerRow]:
+    def ledger_list(
+        self, statuses: Sequence[str] | None, analyzers: Sequence[str] | None = None
+    ) -> list[LedgerRow]:
         if not self._store.ledger_covers():
             found = [row for row in replay(self) if row.replaced_by is None]
-            return sorted((r for r in found if statuses is None or r.status in statuses), key=queue_order)
-        return [LedgerRow(*row) for row in self._store.ledger_list(statuses)]
+            kept = [row for row in found if statuses is None or row.status in statuses]
+            return sorted((r for r in kept if analyzers is None or r.analyzer in analyzers), key=queue_order)
+        return [LedgerRow(*row) for row in self._store.ledger_list(statuses, analyzers)]
 
     def ledger_get(self, address: str) -> LedgerRow | None:
         row = self._store.ledger_get(address)

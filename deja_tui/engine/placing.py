@@ -201,7 +201,8 @@ def close(substrate: Substrate, analysis: Analysis, now_ms: int) -> int:
     """Expire open recommendations of analyzers that looked at everything and no longer find them (RUN-4, RUN-6)."""
     found = {finding.identity for finding in analysis.findings}
     closed = 0
-    for row in views.ledger(substrate, ("pending", "approved")) if analysis.whole else ():
+    looked = sorted(analysis.whole)
+    for row in views.ledger(substrate, ("pending", "approved"), looked) if looked else ():
         judged = row.analyzer in analysis.whole and row.created_at <= now_ms
         # one that cannot be read is left as it is: `verify` names it, and nobody can decide about it
         if judged and row.identity not in found and not row.foreign and body_of(substrate, row):

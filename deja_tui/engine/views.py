@@ -195,13 +195,20 @@ def audits_of(substrate: Substrate, recommendation: str) -> list[StoredGrain]:
     ]
 
 
-def ledger(substrate: Substrate, statuses: Iterable[str] | None = None) -> list[LedgerRow]:
-    """Rows in queue order: severity falling, then oldest, identity, address; without refreshed ones."""
+def ledger(
+    substrate: Substrate, statuses: Iterable[str] | None = None, analyzers: Iterable[str] | None = None
+) -> list[LedgerRow]:
+    """Rows in queue order: severity falling, then oldest, identity, address; without refreshed ones.
+
+    ``analyzers``: only those that one of these ids proposed.
+    """
     wanted = None if statuses is None else tuple(statuses)
+    named = None if analyzers is None else tuple(analyzers)
     if own := _own(substrate, "ledger_list"):
-        return own(wanted)  # type: ignore[no-any-return]
+        return own(wanted) if named is None else own(wanted, named)  # type: ignore[no-any-return]
     rows = [row for row in books.replay(substrate) if row.replaced_by is None]
-    return sorted((row for row in rows if wanted is None or row.status in wanted), key=books.queue_order)
+    kept = (row for row in rows if wanted is None or row.status in wanted)
+    return sorted((row for row in kept if named is None or row.analyzer in named), key=books.queue_order)
 
 
 def ledger_row(substrate: Substrate, address: str) -> LedgerRow | None:

@@ -147,15 +147,23 @@ def by_identity(db: apsw.Connection, identities: Sequence[str]) -> list[LedgerRo
 
 
 def listed(
-    db: apsw.Connection, statuses: Iterable[str] | None = None, *, include_replaced: bool = False
+    db: apsw.Connection,
+    statuses: Iterable[str] | None = None,
+    analyzers: Iterable[str] | None = None,
+    *,
+    include_replaced: bool = False,
 ) -> list[LedgerRow]:
-    """Rows in queue order: severity falling, oldest finding, identity, address."""
+    """Rows in queue order: severity falling, oldest finding, identity, address; ``analyzers``: only of these ids."""
     where, values = [], []
     if not include_replaced:
         where.append("replaced_by IS NULL")
     if statuses is not None:
         values = list(statuses)
         where.append(f"status IN ({', '.join('?' * len(values))})")
+    if analyzers is not None:
+        named = list(analyzers)
+        values += named
+        where.append(f"analyzer IN ({', '.join('?' * len(named))})")
     return _select(db, f"{'WHERE ' + ' AND '.join(where) if where else ''} {_ORDER}", tuple(values))
 
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 class Reads(ABC):
     """The reads of a `Store`. What a recall, a search or an add never needs is loaded by the method that needs it (D47)."""
 
+    _covering: tuple[tuple[int, int, Any], bool] | None = None
+
     @property
     @abstractmethod
     def path(self) -> str:
@@ -337,7 +339,13 @@ class Reads(ABC):
     def ledger_covers(self) -> bool:
         """Whether the governance table has a row for every recommendation here; if not, nothing in it is complete."""
         db = self.reading()
-        return ledgers.covers(db, TYPES["recommendation"], find_space(db, views.LOOP_NAMESPACE))
+        # a run asks this at every look into the queue; two counts are only needed anew after a change, here or elsewhere
+        state = (id(db), db.total_changes(), db.pragma("data_version"))
+        known = self._covering
+        if known is None or known[0] != state:
+            known = state, ledgers.covers(db, TYPES["recommendation"], find_space(db, views.LOOP_NAMESPACE))
+            self._covering = known
+        return known[1]
 
     @coded
     def ledger_get(self, address: str) -> LedgerRow | None:
@@ -351,7 +359,11 @@ class Reads(ABC):
 
     @coded
     def ledger_list(
-        self, statuses: Iterable[str] | None = None, *, include_replaced: bool = False
+        self,
+        statuses: Iterable[str] | None = None,
+        analyzers: Iterable[str] | None = None,
+        *,
+        include_replaced: bool = False,
     ) -> list[LedgerRow]:
-        """Rows in queue order."""
-        return ledgers.listed(self.reading(), statuses, include_replaced=include_replaced)
+        """Rows in queue order; ``analyzers``: only those that one of these ids proposed."""
+        return ledgers.listed(self.reading(), statuses, analyzers, include_replaced=include_replaced)

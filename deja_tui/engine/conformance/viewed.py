@@ -170,6 +170,8 @@ def the_cached_ledger_is_the_replayed_one(substrate: Substrate) -> None:
             (),
         ):
             assert views.ledger(substrate, wanted) == views.ledger(five, wanted)
+            for named in ((), ("loop.duplicate_sweep/1",), ("loop.tool_failure/1", "nobody/1")):
+                assert views.ledger(substrate, wanted, named) == views.ledger(five, wanted, named)
         rows = {row.address: row for row in ledger.replay(substrate)}
         for address, row in rows.items():
             assert views.ledger_row(substrate, address) == row == audit.derive(substrate, address)
