@@ -25,6 +25,7 @@ from typing import Any, Final, Protocol
 from deja_tui.adapter import build
 from deja_tui.engine import lifecycle
 from deja_tui.engine.actors import Caller
+from deja_tui.engine.doc_edits import version_fields
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser
 from deja_tui.errors import DejaError, ValidationError
@@ -34,7 +35,6 @@ from deja_tui.text import door
 
 ROOT: Final = "/memories"
 RELATION: Final = "memory_file"
-_INDEXED_BYTES: Final = 8_192
 _PATH_CHARS: Final = 1_024
 _EVERY: Final = 2**31
 
@@ -238,16 +238,9 @@ class Documents:
         at = memory.clock()
         if head is not None:  # a clock that stands still, or goes back, still gives versions in their order
             at = max(at, head.created_at + 1)
-        fields: dict[str, Any] = {
-            "subject": path,
-            "relation": RELATION,
-            "object": "v:" + hashlib.sha256(body.encode()).hexdigest()[:12],
-            "context": {"content": body, **(context or {})},
-            "source_type": "agent",
-            "confidence": 1.0,
-            **({"embedding_text": _start(body)} if body else {}),
-            **more,
-        }
+        fields = version_fields(path, body)
+        fields["context"].update(context or {})
+        fields.update(more)
         return NewGrain("fact", memory.namespace, at, fields)
 
     def _stored(self, address: str) -> Document:
@@ -339,11 +332,6 @@ def _document(grain: StoredGrain, heads: Sequence[str] = ()) -> Document:
         grain.live,
         tuple(head for head in heads if head != grain.address) if grain.live else (),
     )
-
-
-def _start(text: str) -> str:
-    """At most 8,192 bytes of the text, cut between two characters."""
-    return text.encode()[:_INDEXED_BYTES].decode(errors="ignore")
 
 
 def numbered(text: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from deja_tui.engine.substrate import is_reserved
 from deja_tui.text import door
 
 MAX_OPERATIONS: Final = 40
+MAX_FORGETS: Final = 20  # a reviewer pages through every one of them (D19)
 MAX_BYTES: Final = 8_192  # of operations, all alternatives together
 MAX_ALTERNATIVES: Final = 8
 MAX_LABEL: Final = 120
@@ -242,6 +243,8 @@ def check(operations: Sequence[Operation]) -> None:
         from_plain(to_plain(operation))
     if size(operations) > MAX_BYTES:
         raise LoopError("LOP-E011", f"a proposal holds at most {MAX_BYTES} bytes of operations")
+    if sum(isinstance(operation, Forget) for operation in operations) > MAX_FORGETS:
+        raise LoopError("LOP-E011", f"a proposal forgets at most {MAX_FORGETS} grains, one by one")
     if len(operations) > 1 and any(isinstance(operation, Revert) for operation in operations):
         raise LoopError("LOP-E011", "taking a recommendation back stands alone in a proposal")
     gone: set[object] = set()

@@ -139,6 +139,7 @@ REFUSED: dict[str, list[Operation]] = {
     "no query": [DefineQuery("q", "RECALL facts", None, "view")],
     "one document twice": [DocEdit("/memories/a", "n", A, "x"), DocEdit("/memories/a", "n", A, "y")],
     "a reserved document": [DocEdit("/memories/a", "deja-loop", A, "x")],
+    "21 forgets": [Forget(f"{n:064x}") for n in range(21)],
     "a revert among others": [Revert(A), Forget(B)],
     "bytes": [Add("fact", "n", {"x": b"x"})],
     "infinity": [Add("fact", "n", {"x": float("inf")})],
