@@ -104,6 +104,53 @@ def test_the_other_door_lists_the_built_in_ones_only(tmp_path: Path) -> None:
         assert ID not in {one["id"] for one in json.loads(db.loop_analyzers())}
 
 
+def test_it_is_listed_wherever_analyzers_are(memory: Memory) -> None:
+    """D29: library, command line, health, ``deja why``, the language, the policy: all from the manifest."""
+    from deja_tui.present import health as shown
+
+    memory.loop.run()
+    states = memory.loop.analyzers()
+    (state,) = [one for one in states if one.id == ID]
+    assert ID.removesuffix("/1") in "\n".join(shown.analyzers_lines(states, NOW, 100))
+    shape = shown.analyzer_shape(state)
+    assert (shape["id"], shape["title"], shape["default_on"]) == (ID, "Fake finder", True)
+    assert any("planted" in line for line in shown.why_lines(memory.loop.why("acme.fake"), NOW, 100))
+    assert memory.loop.why("fake").id == ID
+    assert ID in {one.id for one in memory.loop.health().analyzers}
+    assert ID in json.dumps(memory.cal("DESCRIBE ANALYZERS").as_json())
+    with Memory.open(memory.store.path, clock=lambda: NOW) as other:
+        assert ID not in {one.id for one in other.loop.analyzers()}
+
+
+def test_it_is_configured_like_any_other(memory: Memory) -> None:
+    """Validation is the manifest's; the row is kept, exported, and does nothing where the analyzer is not (D28)."""
+    memory.add_fact("a", "b", "other")
+    with refused("LOP-E031") as caught:
+        memory.loop.configure("acme.fake", params={"word": "x" * 41}, because="too long")
+    assert "word" in str(caught.value)
+    with refused("LOP-E031"):
+        memory.loop.configure("acme.fake", params={"nothing": 1}, because="unknown")
+    memory.loop.configure("fake", params={"word": "other"}, because="this one")
+    assert memory.loop.run().stored == 1
+    assert memory.loop.config_export()["analyzers"][ID]["params"] == {"word": "other"}
+    memory.loop.disable("acme.fake", because="enough")
+    assert ID not in memory.loop.run().analyzers_run
+    with Memory.open(memory.store.path, clock=lambda: NOW) as other:
+        assert ID in other.loop.config_export()["analyzers"]
+        assert ID not in other.loop.run().analyzers_run
+
+
+def test_a_policy_speaks_of_it(tmp_path: Path) -> None:
+    """Denied by its family like any other, and no name that nobody has."""
+    policy = {"deny": ["acme.fake"]}
+    with Memory.open(tmp_path / "a.deja", clock=lambda: NOW, analyzers=[Fake()], policy=policy) as memory:
+        memory.add_fact("a", "b", "planted")
+        outcome = memory.loop.run()
+        assert ID in {one.id for one in outcome.analyzers_skipped}
+        assert outcome.stored == 0
+        assert memory.notices == ()
+
+
 class NoProbe:
     manifest = MANIFEST
 
