@@ -64,7 +64,8 @@ def signatures(namespace: str, fields: Mapping[str, Any]) -> frozenset[int]:
     kept, plain = xxhash.xxh3_64_intdigest(namespace.encode("utf-8", "surrogatepass")), []
     for word in words:
         hashed = xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass"))
-        if any(map(str.isnumeric, word)):
+        plainly = word.isascii() and word.isalpha()  # most words, told at a tenth of the price
+        if not plainly and any(map(str.isnumeric, word)):
             kept ^= hashed * 3 & _MASK
         else:
             plain.append(hashed)

@@ -50,10 +50,10 @@ def of_row(gid: int, values: tuple[int | None, ...]) -> int:
     for (low, high), value in zip(_PAIRS, values, strict=True):
         if value is None:
             total += low * _NONE_LOW + high * _NONE_HIGH
+        elif high:
+            total += low * (value & _LOW) + high * (value >> 31 & _LOW)
         else:
             total += low * (value & _LOW)
-            if high:
-                total += high * (value >> 31 & _LOW)
     return (total & _LOW) * gid & _ROW_BITS
 
 

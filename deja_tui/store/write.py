@@ -32,6 +32,10 @@ from deja_tui.store.transaction import Transaction
 if TYPE_CHECKING:
     from deja_tui.store.derived import Rebuilt
 
+_HERE_OR_GONE: Final = (
+    "SELECT id, 0 FROM grain WHERE hash = ?1 UNION ALL SELECT gid, 1 FROM tombstone WHERE hash = ?1"
+)
+
 MarkKind = Literal["retire", "supersede", "hide", "reopen"]
 Origin = Literal["local", "imported"]
 
@@ -141,23 +145,20 @@ class Act:
         A grain that takes another's place may carry the source key of its chain: it ``completes`` what came from there.
         """
         db = self._tx.db
-        for (gid,) in db.execute("SELECT id FROM grain WHERE hash = ?", (digest,)):
-            return Added(digest.hex(), gid, new=False)
-        buried: tuple[str, tuple[bytes, ...]] = "SELECT 1 FROM tombstone WHERE hash = ?", (digest,)
-        if source is not None:
-            for gid, found, body in (
-                ()
-                if completes
-                else rows(
-                    db,
-                    "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?",
-                    (key_of(source),),
-                )
-            ):
+        gone = False
+        for gid, buried in db.execute(_HERE_OR_GONE, (digest,)):
+            if not buried:
+                return Added(digest.hex(), gid, new=False)
+            gone = True
+        if source is not None and not completes:
+            alike = "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?"
+            for gid, found, body in rows(db, alike, (key_of(source),)):
                 if source_of(unfold(body)[1].get("context")) == source:
                     return Added(found.hex(), gid, new=False)
-            buried = "SELECT 1 FROM tombstone WHERE hash = ? OR source = ?", (digest, source_digest(source))
-        for _ in db.execute(*buried):
+        if source is not None and not gone:
+            buried_source = "SELECT 1 FROM tombstone WHERE source = ?"
+            gone = any(True for _ in rows(db, buried_source, (source_digest(source),)))
+        if gone:
             raise StoreError(
                 "MEM-E003",
                 f"the grain {digest.hex()[:12]} was forgotten here and is not taken back",
