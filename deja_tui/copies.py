@@ -68,6 +68,8 @@ class Copies:
         """See `Memory.merge`."""
         self._who.need("write")
         told = lifecycle.check_reason(reason)
+        if fields is not None and not isinstance(fields, Mapping):
+            raise ValidationError("VAL-E001", "fields is not a map of names to values")
         with self._store.act() as act:
             found = self._tips(tips)
             grain = self._merged(found, fields or {}, told)

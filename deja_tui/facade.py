@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self
 
@@ -40,6 +39,7 @@ from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
 from deja_tui.store.oplog import LogEntry
+from deja_tui.store.places import place
 from deja_tui.store.restore import RestoreReport
 from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.selection import write_selection
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
 _LAST_MS: Final = 253_402_300_799_999
+_OF_ONE_GRAIN: Final = ("source_key", "merge_parents")
 
 Clock = Callable[[], int]
 
@@ -170,7 +171,7 @@ class Memory(Constructors, Contexts):
         ticking = clock or host_clock
         own, hosts = linked(analyzers), host_policy(policy)
         store = Store.open(
-            Path(path),
+            place(path),
             read_only=read_only,
             create=create,
             busy_ms=busy_ms,
@@ -211,7 +212,9 @@ class Memory(Constructors, Contexts):
         """What a person should know of this open: why it can only be read, which option differs from what the file
         declares, why nothing is counted; one sentence each."""
         strange = policy_notices(self.policy, self.analyzers)
-        return tuple(told for told in (self.store.notice, *self._told, self.telemetry.notice, *strange) if told)
+        return tuple(
+            told for told in (self.store.notice, *self._told, self.telemetry.notice, *strange) if told
+        )
 
     def declare(self, name: str, value: Any, *, because: str) -> Declaration:
         """Write a setting into the file, for every open from now on; this one keeps what it was opened with.
@@ -249,17 +252,16 @@ class Memory(Constructors, Contexts):
         self.who.need("write")
         with self.store.act() as act:
             old = self._there(address)
-            merged = {name: value for name, value in old.fields.items() if name != "derived_from"}
-            merged["context"] = _without_source(merged.get("context"))
+            merged = _own(old.fields)
             given = {grains.long_name(old.type, name): value for name, value in _checked(fields).items()}
             if given.get("namespace", old.namespace) != old.namespace:
                 raise ValidationError("VAL-E001", "namespace: a superseding grain stays in that of its chain")
             merged.update(given)
             if reason is not None:
                 merged["supersede_reason"] = lifecycle.check_reason(reason)
-            kept = {name: value for name, value in merged.items() if value is not None}
+            kept = {name: value for name, value in merged.items() if value is not None or name not in given}
             kept["derived_from"] = old.address
-            new = build(self._new(old.type, kept, old.namespace), settled=set(old.fields).difference(given))
+            new = build(self._new(old.type, kept, old), settled=set(old.fields).difference(given))
             superseding = act.supersede(old.address, new).address
         self.telemetry.settle()
         return superseding
@@ -530,9 +532,10 @@ class Memory(Constructors, Contexts):
             axis: of ``as_of``: ``arrival``, what the memory knew then, or ``validity``, what it knows now to hold then
                 (D45). Neither can tell of what was erased since.
 
-        Raises VAL-E001 (axis), VAL-E002 (as_of), LOP-E022.
+        Raises VAL-E001 (type, axis), VAL-E002 (as_of), LOP-E022.
         """
         self.who.need("read")
+        _known_type(type)
         space = namespace or self.namespace
         if as_of is not None or axis != "arrival":
             return self.store.recall_as_of(
@@ -578,7 +581,7 @@ class Memory(Constructors, Contexts):
         """The chain through this grain, newest first: what took its place, and all that was superseded, merged or
         retired on the way. At most ``limit`` grains. Raises MEM-E001, MEM-E004, LOP-E022."""
         self.who.need("read")
-        return self.store.history(self.store.resolve(address), limit)
+        return self.store.history(self.store.resolve(address), max(0, limit))
 
     def heads(self, subject: str, relation: str, *, namespace: str | None = None) -> list[StoredGrain]:
         """The live grains of a key, the provisional head (what `latest` gives) first. Two plain adds are two heads (D3)."""
@@ -680,8 +683,7 @@ class Memory(Constructors, Contexts):
             after: only positions (`StoredGrain.seq`) above this one, to go on where an earlier scan ended.
         """
         self.who.need("read")
-        if type not in TYPES:
-            raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
+        _known_type(type)
         spaces = None if everywhere else [namespace or self.namespace]
         return self.store.scan(type, namespaces=spaces, after=after, live_only=live)
 
@@ -778,6 +780,12 @@ class Memory(Constructors, Contexts):
         return len(rows)
 
 
+def _known_type(type: str | None) -> None:
+    """Raise VAL-E001 for a filter that nothing could pass."""
+    if type is not None and (not isinstance(type, str) or type not in TYPES):
+        raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
+
+
 def _checked(fields: object) -> Mapping[str, Any]:
     if not isinstance(fields, Mapping):
         raise ValidationError("VAL-E001", "fields is not a map of names to values")
@@ -793,11 +801,12 @@ def _summary(told: Mapping[str, Any]) -> str:
     return templates.render(str(told.get("template_id", "")), told.get("args") or {})
 
 
-def _without_source(context: Any) -> Any:
-    """The context without the source key and the merge parents: a superseding grain was not captured from there (D32),
-    and merged nothing."""
-    if not isinstance(context, Mapping):
-        return context
-    return {
-        name: value for name, value in context.items() if name not in ("source_key", "merge_parents")
-    } or None
+def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What a superseding grain takes over: not the parents, and not where the old one was captured or what it merged."""
+    kept = {name: value for name, value in fields.items() if name != "derived_from"}
+    context = kept.get("context")
+    if isinstance(context, Mapping) and not context.keys().isdisjoint(_OF_ONE_GRAIN):
+        kept["context"] = {name: value for name, value in context.items() if name not in _OF_ONE_GRAIN}
+        if not kept["context"]:
+            del kept["context"]
+    return kept

@@ -33,6 +33,7 @@ from deja_tui.store.arrive import Arrivals, Effects, Refused, Row, Tally
 from deja_tui.store.codec import MAX_BYTES
 from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
+from deja_tui.store.places import place
 from deja_tui.store.sql import rows
 from deja_tui.store.write import Act
 
@@ -139,7 +140,7 @@ def write_bundle(store: Store, path: str | os.PathLike[str], since: int = 0) -> 
     Raises:
         StoreError: STO-E011 something else lies there; STO-E008 the folder cannot be written.
     """
-    target = Path(path)
+    target = place(path)
     if target.exists() and not _is_replaceable(target):
         raise StoreError(
             "STO-E011", "a file that is no bundle lies there", "Choose another name; it was left as it is."
@@ -297,8 +298,9 @@ def import_bundle(
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    named = place(path, "IMP-E001")
     try:
-        file = open(path, "rb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
+        file = open(named, "rb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
     except OSError as error:
         raise DejaError(
             "IMP-E001", f"the bundle cannot be read ({error.strerror or 'refused'})", "Check the path."

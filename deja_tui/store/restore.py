@@ -25,6 +25,7 @@ from deja_tui.store import bundles, chains, oplog
 from deja_tui.store.codec import decode
 from deja_tui.store.faults import StoreError, coded
 from deja_tui.store.keys import namespace_of, source_of, superseded_of
+from deja_tui.store.places import place
 from deja_tui.store.rows import TYPE_NAMES, unfold
 from deja_tui.store.sql import rows, scalar
 from deja_tui.store.write import Act, Origin
@@ -58,7 +59,7 @@ class RestoreReport:
 def is_bundle(path: str | os.PathLike[str]) -> bool:
     """Whether a bundle lies at ``path``. Raises IMP-E001 when nothing can be read there."""
     try:
-        with open(path, "rb") as file:
+        with place(path, "IMP-E001").open("rb") as file:
             return file.read(len(bundles.MAGIC)) == bundles.MAGIC
     except OSError as error:
         raise DejaError(
@@ -74,15 +75,15 @@ def into_new_file(
     Raises:
         StoreError: STO-E011 something lies there; STO-E008 the folder cannot be written.
     """
-    place = Path(target)
-    if os.path.lexists(place):
+    free = place(target)
+    if os.path.lexists(free):
         raise _taken()
-    partial = place.parent / f".{place.name}.{secrets.token_hex(4)}.partial"
+    partial = free.parent / f".{free.name}.{secrets.token_hex(4)}.partial"
     try:
         with open_store(str(partial)) as store:
             report = fill(store)
         try:
-            os.link(partial, place)
+            os.link(partial, free)
         except FileExistsError as error:
             raise _taken() from error
     finally:

@@ -30,6 +30,7 @@ from deja_tui.store import bundles
 from deja_tui.store.bundles import Erased, ImportReport
 from deja_tui.store.faults import StoreError, coded
 from deja_tui.store.manifest import MANIFEST, Line, append, chained, cut_torn_line, file_name, read_manifest
+from deja_tui.store.places import place
 from deja_tui.store.sql import rows
 from deja_tui.store.travelling import SETTINGS, take_settings, write_settings
 
@@ -128,7 +129,7 @@ def push(
 
 
 def _root(directory: str | os.PathLike[str]) -> Path:
-    root = Path(directory)
+    root = place(directory)
     if not root.is_dir():
         raise StoreError(
             "STO-E008", "there is no such folder", "Make the folder that the copies share first."

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deja_tui.store import oplog
 from deja_tui.store.bundles import HEADER, MAGIC, Written, replacing
 from deja_tui.store.faults import StoreError
+from deja_tui.store.places import place
 
 if TYPE_CHECKING:
     from deja_tui.store.memory import Store
@@ -24,7 +24,7 @@ def write_selection(store: Store, path: str | os.PathLike[str], addresses: Colle
     Raises:
         StoreError: STO-E011 something lies there; STO-E008 the folder cannot be written.
     """
-    target = Path(path)
+    target = place(path)
     if target.exists():
         raise StoreError(
             "STO-E011", "a file lies there already", "Choose another name; it was left as it is."

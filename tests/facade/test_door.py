@@ -214,3 +214,48 @@ def test_a_chain_stays_in_the_namespace_it_is_in_even_one_without_a_name(memory:
     new = memory.get(memory.supersede(old, {"object": "p"}))
     assert new is not None
     assert new.namespace == ""
+
+
+def test_a_superseding_grain_takes_over_what_was_not_changed(memory: Memory) -> None:
+    """GRAIN-1 along a chain: an explicit null, an empty context and own names stay; None removes."""
+    old = memory.add("tool", {"tool_name": "t", "input": None, "mine": 1, "context": {}, "error": "e"})
+    new = memory.get(memory.supersede(old, {"tool_content": "done", "error": None}))
+    assert new is not None
+    assert dict(new.fields) == {
+        "tool_name": "t", "input": None, "mine": 1, "context": {}, "tool_content": "done", "confidence": 1.0, "derived_from": old,
+    }  # fmt: skip
+    bare = memory.get(memory.supersede(new.address, {"input": None}))
+    assert bare is not None
+    assert "input" not in bare.fields
+
+
+@pytest.mark.parametrize("path", ["a\x00b", "a\ud800b", ""])
+def test_a_name_that_no_file_can_have_is_coded(memory: Memory, tmp_path: Path, path: str) -> None:
+    """At every door that takes a path; and a number is no path, though an open file may have it."""
+    name = f"{tmp_path}/{path}" if path else ""
+    for code, call in (
+        ("STO-E008", lambda: Memory.open(name)),
+        ("STO-E008", lambda: memory.bundle(name)),
+        ("STO-E008", lambda: memory.subject_bundle(name, "s")),
+        ("STO-E008", lambda: memory.push_segments(name)),
+        ("STO-E008", lambda: Memory.restore(memory.store.path, name, until=NOW, because="x")),
+        ("IMP-E001", lambda: memory.import_bundle(name)),
+        ("IMP-E001", lambda: Memory.restore(name, tmp_path / "new", until=NOW, because="x")),
+    ):
+        with refuses(code):
+            call()
+    with pytest.raises(TypeError):
+        memory.import_bundle(0)  # type: ignore[arg-type]
+
+
+def test_a_type_that_is_none_is_no_filter(memory: Memory) -> None:
+    """VAL-E001, not an empty answer."""
+    memory.add("fact", LEAST["fact"])
+    for call in (
+        lambda: memory.recall("s", type="facts"),
+        lambda: memory.search("o", type="facts"),
+        lambda: list(memory.scan("facts")),
+        lambda: memory.older_than(NOW, type="facts"),
+    ):
+        with refuses("VAL-E001"):
+            call()
