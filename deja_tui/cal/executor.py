@@ -390,8 +390,8 @@ def _in_slot(error: DejaError, place: int, label: str | None) -> CalError:
     named = f" ({label})" if label else ""
     return CalError(
         told.code,
-        f"entry {place}{named} of the batch: {told.message}; nothing of the batch was kept",
+        f"entry {place}{named} of the batch: {told.bare}; nothing of the batch was kept",
         told.next_step,
-        place=None,
+        place=told.place,
         expected=told.expected,
     )

@@ -2,7 +2,7 @@
 """The door to the language: text in, result out.
 
 One transaction for a text: reads see one committed state, writes are kept together or not at all. Reading never
-opens the writer, and the reading connections of the store cannot change the file (D44): the second wall beneath
+opens the writer, and the connections that read cannot change the file (`store.reading`, D44): the second wall beneath
 `classify`.
 """
 
@@ -22,6 +22,7 @@ from deja_tui.cal.parser import parse_again, parse_script
 from deja_tui.cal.results import Result
 from deja_tui.cal.shapes import shaped
 from deja_tui.errors import DejaError
+from deja_tui.store.reading import reading_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,13 @@ class Session:
 
     def _one(self, program: ast.Program, env: Env, access: Access, reads: bool) -> Result:
         executor = Executor(self.host, env, access)
-        if not reads or _alone(program):
+        if not reads:
             return executor.program(program)
-        with self.host.store.snapshot():
-            return executor.program(program)
+        with reading_only(self.host.store):
+            if _alone(program):
+                return executor.program(program)
+            with self.host.store.snapshot():
+                return executor.program(program)
 
     def script(
         self,

@@ -13,6 +13,7 @@ import pytest
 
 from deja_tui.cal import CalError, Class, Host, Session, ast, classify
 from deja_tui.cal.classify import _CLASSES, _NOT_OFFERED, _RIGHTS, _class
+from deja_tui.cal.reads import Reads
 from deja_tui.cal.words import NOT_OFFERED
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
@@ -160,6 +161,31 @@ def test_sqlite_is_the_second_wall(memory: Memory) -> None:
         db.execute("DELETE FROM grain")
     with sqlite3.connect(memory.store.path) as other:
         assert other.execute("SELECT count(*) FROM grain").fetchone() == (1,)
+
+
+def test_the_second_wall_stands_inside_an_act_too(
+    memory: Memory, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """INV-READING-1: the writer itself refuses while a read runs, and writes again afterwards."""
+    tried: list[str] = []
+    real = Reads.recall
+
+    def sneaky(self: Reads, *given: Any, **more: Any) -> Any:
+        with pytest.raises(Exception, match=r"readonly|attempt to write"):
+            self.host.store.reading().execute("DELETE FROM grain")
+        tried.append("refused")
+        return real(self, *given, **more)
+
+    monkeypatch.setattr(Reads, "recall", sneaky)
+    with memory.store.act():
+        memory.add_fact("a", "b", "c")
+        for text in ("RECALL facts", 'RECALL WHERE subject = "a"', "BATCH { RECALL facts ; RECALL tools }"):
+            session.run(text)
+        with pytest.raises(CalError):
+            session.run("RECALL facts WHERE confidence IN (RECALL facts HASHES) ORDER BY nothing")
+        memory.add_fact("a", "b", "d")
+    assert len(tried) >= 4
+    assert session.run("RECALL facts COUNT").as_json()["count"] == 2
 
 
 @pytest.mark.parametrize(
