@@ -121,8 +121,11 @@ def _place(substrate: Substrate, finding: Finding, rows: list[LedgerRow], how: P
     if held:
         row, body = held
         torn = not row.creator
-        unchanged = _same_change if row.status == "approved" else _same
-        if not torn and unchanged(body, finding.draft):
+        approved = row.status == "approved"
+        unchanged = (
+            _same_change(substrate, row, body, finding.draft) if approved else _same(body, finding.draft)
+        )
+        if not torn and unchanged:
             return _Place(reason="open", held_by=row.address)
         if row.status == "pending" and not torn:
             return _Place(propose(substrate, finding, how, len(rows), refreshes=row), refreshes=True)
@@ -236,17 +239,23 @@ def body_of(substrate: Substrate, row: LedgerRow) -> Recommendation | None:
         return None
 
 
-def _same_change(body: Recommendation, draft: Draft) -> bool:
+def _same_change(substrate: Substrate, row: LedgerRow, body: Recommendation, draft: Draft) -> bool:
     """Whether an apply would do what the draft asks for. A confidence that was counted anew is no other change.
 
-    An approval is about the change: one more call, failed or not, must not take it back.
+    An approval is about the change that was chosen (D20): one more call, failed or not, must not take it back, and nor
+    must another alternative that was offered beside it.
     """
-    return _changes(body) == _changes(draft)
+    entries = audit.entries(substrate, row.address)
+    choice = entries[-1][0].choice if entries else 0
+    chosen = _change(body, choice)
+    return chosen is not None and chosen == _change(draft, choice)
 
 
-def _changes(told: Recommendation | Draft) -> list[list[dict[str, Any]]]:
-    choices = (told.operations, *(one.operations for one in told.alternatives))
-    return [[_without_confidence(operation) for operation in operations] for operations in choices]
+def _change(told: Recommendation | Draft, choice: int) -> list[dict[str, Any]] | None:
+    choices = [one.operations for one in told.alternatives] or [told.operations]
+    if not 0 <= choice < len(choices):
+        return None
+    return [_without_confidence(operation) for operation in choices[choice]]
 
 
 def _without_confidence(operation: Operation) -> dict[str, Any]:

@@ -372,6 +372,22 @@ def test_the_line_is_written_and_taken_back_exactly() -> None:
     assert views.document(substrate, "shared", "/memories/CLAUDE.md") == before
 
 
+@pytest.mark.parametrize("choice", [0, 1])
+def test_an_approval_is_about_the_alternative_that_was_chosen(choice: int) -> None:
+    """D20: an approved fact does not mind that somebody edits the document; an approved line does."""
+    substrate = ReferenceSubstrate()
+    old = document(substrate, "# Rules\n")
+    calls(substrate, "t", "boom", 5)
+    (one,) = found(substrate)
+    lifecycle.approve(substrate, one.address, "so it is", ANA, NOW + 1, choice=choice)
+    fields = version_fields("/memories/CLAUDE.md", "# Other rules\n")
+    substrate.supersede(old, NewGrain("fact", "shared", NOW + 2, {**fields, "derived_from": old}))
+    outcome = go(substrate, NOW + 3, only=(ID,))
+    status = views.ledger_row(substrate, one.address)
+    assert status is not None
+    assert (status.status, outcome.stored) == (("approved", 0), ("expired", 1))[choice]
+
+
 def test_a_line_that_stands_there_is_not_offered_again() -> None:
     """A person may have written it."""
     substrate = ReferenceSubstrate()
