@@ -50,6 +50,7 @@ class Outcome:
     after_n: int
     measured_at: int
     address: str | None = None  # of the Observation that records it; None until it is stored
+    of: int = 0  # how many horizons the recommendation has
 
     @property
     def verdict(self) -> Verdict:
@@ -88,13 +89,11 @@ def measure(substrate: Substrate, now_ms: int) -> list[Outcome]:
     rows = [row for row in views.ledger(substrate, ("applied",)) if _may_be_due(row, now_ms)]
     if not rows:
         return []
-    done = {
-        (one.recommendation, one.horizon_ms)
-        for one in recorded(substrate, min(row.decided_at for row in rows))
-    }
+    done, complete = _measured_before(substrate, min(row.decided_at for row in rows))
     found = []
     for row in sorted(rows, key=lambda row: (row.decided_at, row.address)):
-        body = _body(substrate, row.address)
+        # a recommendation with nothing left to measure is not even read
+        body = None if row.address in complete else _body(substrate, row.address)
         if body is None:
             continue
         for horizon in _horizons(body):
@@ -102,6 +101,17 @@ def measure(substrate: Substrate, now_ms: int) -> list[Outcome]:
                 measured = _measured(substrate, body, row.decided_at, horizon, now_ms)
                 found.extend([measured] if measured else [])
     return found
+
+
+def _measured_before(substrate: Substrate, since_ms: int) -> tuple[set[tuple[str, int]], set[str]]:
+    """(recommendation, horizon) of every measurement stored from a time on; and those that have all of theirs."""
+    done: set[tuple[str, int]] = set()
+    left: dict[str, int] = {}
+    for one in recorded(substrate, since_ms):
+        if (one.recommendation, one.horizon_ms) not in done:
+            done.add((one.recommendation, one.horizon_ms))
+            left[one.recommendation] = left.get(one.recommendation, one.of) - 1
+    return done, {address for address, count in left.items() if count == 0}
 
 
 def record(substrate: Substrate, outcomes: Iterable[Outcome], now_ms: int) -> list[Outcome]:
@@ -176,6 +186,7 @@ def read_outcome(grain: StoredGrain) -> Outcome | None:
         before=before,
         measured_at=grain.created_at,
         address=grain.address,
+        of=int(held["of"]) if _whole(held.get("of")) else 0,
         **{name: int(held[name]) for name in names},
     )
 
@@ -193,6 +204,7 @@ def _grain(one: Outcome, now_ms: int) -> NewGrain:
         "after": one.after,
         "after_n": one.after_n,
         "verdict": one.verdict,
+        "of": one.of,
     }
     if one.before is not None:
         held["before"] = one.before
@@ -248,6 +260,7 @@ def _measured(
         after=counted.after,
         after_n=counted.after_n,
         measured_at=now_ms,
+        of=len(_horizons(body)),
     )
 
 

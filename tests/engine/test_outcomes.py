@@ -101,6 +101,17 @@ def test_a_horizon_is_measured_once(substrate: Substrate) -> None:
     assert [one.horizon_ms // DAY for one in outcomes.recorded(substrate)] == [1, 7, 30]
 
 
+def test_what_is_measured_to_the_end_is_not_read_again(substrate: Substrate) -> None:
+    """A run of a memory with a thousand old lessons costs no more for them."""
+    applied(substrate, tool())
+    outcomes.record(substrate, outcomes.measure(substrate, NOW + 31 * DAY), NOW + 31 * DAY)
+    read: list[str] = []
+    real = substrate.get
+    substrate.get = lambda address: read.append(address) or real(address)  # type: ignore[method-assign,func-returns-value]
+    assert outcomes.measure(substrate, NOW + 90 * DAY) == []
+    assert read == []
+
+
 def test_only_what_is_applied_is_measured(substrate: Substrate) -> None:
     """OUT-1: after a rollback there is nothing to look after."""
     address = applied(substrate, tool())
