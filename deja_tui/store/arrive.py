@@ -19,15 +19,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import apsw
 
 from deja_tui.errors import DejaError
-from deja_tui.store import chains, oplog, read
-from deja_tui.store.codec import TYPES, Grain, decode
+from deja_tui.store import chains, effects, oplog, read
+from deja_tui.store.codec import Grain, decode
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import (
     is_address,
@@ -44,7 +44,6 @@ from deja_tui.store.write import Act, Target
 
 MAX_AHEAD_MS: Final = 3_653 * 86_400_000
 """How far, in ms, a clock may be ahead of this one's before its row is taken for damaged: ten years."""
-_AUDITS: Final = ("loop", "tier2", "mark")
 _GONE: Final = "the grain was written here by the engine, or the two are not of one kind"
 
 
@@ -104,25 +103,22 @@ class Effects:
         """(clock, what was done, by what) of each effect on a grain, in the order of their clocks."""
         if self._told is None:
             self._told = {}
-            for hlc, body in rows(db, _WITH_EFFECTS):
-                for grain, do, by in _told_by("observation", _fields(body)):
-                    self.add(grain, hlc, do, by)
+            for hlc, grain, do, by in effects.told(db):
+                self.add(grain, hlc, do, by)
         return sorted(self._told.get(address, ()), key=lambda effect: effect[0])
 
 
 class Arrivals(Act):
     """The handle of an act that takes rows from elsewhere."""
 
-    def __init__(
-        self, act: Act, tally: Tally, until: int | None = None, effects: Effects | None = None
-    ) -> None:
+    def __init__(self, act: Act, tally: Tally, until: int | None = None, told: Effects | None = None) -> None:
         super().__init__(act.transaction, governed=True)
         self._db = act.transaction.db
         self._tally = tally
         self._until = until
         self.erased: list[StoredGrain] = []
         self._buries = scalar(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
-        self._told = effects or Effects()
+        self._told = told or Effects()
         self._latest = oplog.last_of(self._tx.wall() + MAX_AHEAD_MS)
 
     def take(self, row: Row) -> None:
@@ -317,7 +313,7 @@ class Arrivals(Act):
     # --- effects of audits --------------------------------------------------------------------------
 
     def _effects(self, row: Row, grain: Grain) -> None:
-        for address, do, by in _told_by(grain.type, grain.fields):
+        for address, do, by in effects.told_by(grain.type, grain.fields):
             self._effect(row, do, address, by)
             self._told.add(address, row.hlc, do, by)
 
@@ -369,30 +365,6 @@ class Arrivals(Act):
         for kind, by in rows(self._db, sql, (gid,)):
             return _MARK_NAMES[kind], by
         return None, None
-
-
-_WITH_EFFECTS: Final = (
-    f"SELECT g.hlc, g.body FROM grain g WHERE g.type = {TYPES['observation']}"
-    " AND g.ns IN (SELECT id FROM space WHERE reserved = 1) AND instr(g.body, CAST('effects' AS BLOB)) > 0"
-)
-
-
-def _fields(body: bytes) -> Mapping[str, Any]:
-    try:
-        return unfold(body)[1]
-    except DejaError:
-        return {}  # `verify` names what is damaged; what it told is lost
-
-
-def _told_by(type_: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
-    """(address, what was done, by what) for each effect that an audit tells."""
-    context = fields.get("context")
-    if type_ != "observation" or not isinstance(context, Mapping) or context.get("audit") not in _AUDITS:
-        return
-    effects = context.get("effects")
-    for effect in effects if isinstance(effects, list) else ():
-        if isinstance(effect, Mapping) and is_address(effect.get("grain")):
-            yield str(effect["grain"]), effect.get("do"), effect.get("by")
 
 
 _MARK_NAMES: Final = {number: name for name, number in oplog.MARKS.items()}

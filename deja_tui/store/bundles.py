@@ -281,11 +281,11 @@ def import_bundle(
         begin, digest = _resume(file, store.setting(name))
         reader = _Reader(file, begin)
         reader.skip(digest)
-        tally, effects = Tally(), Effects()
+        tally, told = Tally(), Effects()
         source = iter(reader)
         while True:
             with store.act(governed=True) as act:
-                arrivals = Arrivals(act, tally, until, effects)
+                arrivals = Arrivals(act, tally, until, told)
                 before = tally.applied
                 for row in _chunk(source):
                     arrivals.take(row)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
-from deja_tui.store import oplog, read
+from deja_tui.store import effects, oplog, read
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address, is_reserved, link_key, parents_of, superseded_of
 from deja_tui.store.rows import COLUMNS, TYPE_NAMES, stored, unfold
@@ -104,7 +104,7 @@ SELECT DISTINCT o.gid, coalesce(g.prev, t.prev),
  WHERE o.kind = {oplog.SUPERSEDE}
 """
 _CLOSED_BY: Final = f"SELECT gid, by FROM mark WHERE kind = {oplog.MARKS['supersede']} AND by IS NOT NULL"
-# a grain that was erased before it came here has no row of its supersession, but the audit of its erasure told of it
+# a grain that was erased before it came here has no row of its supersession; a merge that was erased had several parents
 _LEADS: Final = "SELECT gid, prev FROM tombstone WHERE prev IS NOT NULL"
 _POSITION: Final = "SELECT id FROM grain WHERE hash = :h UNION ALL SELECT gid FROM tombstone WHERE hash = :h"
 
@@ -134,6 +134,10 @@ def _successions(db: apsw.Connection) -> dict[int, set[int]]:
         after[gid].add(by)
     for gid, prev in rows(db, _LEADS):
         after[prev].add(gid)
+    for pair in effects.closed_by_erased(db):
+        places = [scalar(db, _POSITION, {"h": bytes.fromhex(address)}) for address in pair]
+        if None not in places:
+            after[places[0]].add(places[1])
     return after
 
 

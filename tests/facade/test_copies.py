@@ -398,6 +398,24 @@ def test_a_fork_is_seen_across_a_grain_that_was_erased_before_it_was_sent(
         assert found.ancestor == base
 
 
+def test_a_fork_is_seen_through_a_merge_that_was_erased(pair: tuple[Memory, Memory], clock: Clock) -> None:
+    """D3: each copy closed another parent of the merge, and forgot it; both still see what descends from both."""
+    one, two = pair
+    left, right = one.add_fact("plan", "is", "left"), one.add_fact("plan", "is", "right")
+    send(one, two)
+    theirs = two.supersede(left, {"object": "left again"})
+    clock.at += 1
+    merged = one.merge([left, right], reason="one plan")
+    send(one, two)
+    two.forget(merged, because="asked")
+    tip = one.supersede(merged, {"object": "both"})
+    for source, target in ((one, two), (two, one), (one, two)):
+        send(source, target)
+    for memory in pair:
+        (found,) = memory.forks()
+        assert {grain.address for grain in found.tips} == {theirs, tip}
+
+
 def test_a_superseded_grain_stays_so_when_its_successor_was_erased_before_it_was_sent(
     pair: tuple[Memory, Memory],
 ) -> None:
