@@ -70,9 +70,14 @@ def note_words(text: str) -> frozenset[str]:
     ``don't`` is *do not*, so that a negation is a word of its own. A text of more than `NOTE_CHARS` characters has no
     words: what was cut off could be what tells it apart.
     """
+    return frozenset(note_order(text))
+
+
+def note_order(text: str) -> tuple[str, ...]:
+    """The words of `note_words` in the order in which they come first."""
     if len(text) > NOTE_CHARS:
-        return frozenset()
-    return frozenset(_WORD.findall(_NEGATED.sub(" not", fold(text))))
+        return ()
+    return tuple(dict.fromkeys(_WORD.findall(_NEGATED.sub(" not", fold(text)))))
 
 
 # --- making safe ------------------------------------------------------------------------------------

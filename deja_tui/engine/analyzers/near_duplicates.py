@@ -7,7 +7,8 @@ Fires: two or more notes. They are walked by time; each that is in no cluster ye
 that is near to *it*, so that a chain of small changes does not end in one cluster. The first is kept, the others are
 retired in its favour; the reviewer may keep the newest instead.
 Stays quiet: where what differs is a number, a negation, a pair of opposites or a name, which turn one statement into
-another however many words it has; notes about two subjects; notes with another validity; texts without words, or too long
+another however many words it has; where more than one word has changed its place, because *ana called bo* is not *bo called
+ana*; notes about two subjects; notes with another validity; texts without words, or too long
 to compare.
 Cost: at 0.9 or more only notes that share a signature are read (D12). A lower value compares all notes in memory, and the
 probe says how many; at most `MANY_NOTES` of them, the first to arrive.
@@ -18,6 +19,7 @@ Apply class: never automatic (D13 is about facts).
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +34,7 @@ from deja_tui.engine.fact_drafts import retires, room
 from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text
 from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import StoredGrain
-from deja_tui.text import compact_json, fold, note_words
+from deja_tui.text import compact_json, fold, note_order
 
 ACTION: Final = "consolidate"
 SIGNED: Final = 0.9
@@ -104,12 +106,13 @@ _INNER_NAME: Final = re.compile(r"(?<![.!?:\n])(?<![.!?:]\s)(?<=\s)[^\W\d_]*[A-Z
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """All notes with the same words and context, by age; ``names`` is what its first text writes as a name, folded."""
+    """All notes with the same words in the same order and the same context, by age."""
 
-    words: frozenset[str]
+    order: tuple[str, ...]
     subject: str
     context: str
     grains: list[StoredGrain]
+    words: frozenset[str]
 
     @property
     def first(self) -> StoredGrain:
@@ -161,14 +164,14 @@ def _clusters(ctx: Context) -> Iterator[_Cluster]:
 
 
 def _distinct(grains: Iterable[StoredGrain]) -> list[_Note]:
-    """Notes with words, those with the same words, subject and validity as one, by the age of the first."""
-    found: dict[tuple[frozenset[str], str, str], _Note] = {}
+    """Notes with words, those with the same ones, the same subject and validity as one, by the age of the first."""
+    found: dict[tuple[tuple[str, ...], str, str], _Note] = {}
     for grain in grains:
-        words = note_words(note_text(grain))
-        if words:
+        order = note_order(note_text(grain))
+        if order:
             subject, validity = grain.get("subject"), [grain.get(name) for name in _VALIDITY]
-            key = (words, fold(subject) if isinstance(subject, str) else "", compact_json(validity))
-            found.setdefault(key, _Note(*key, [])).grains.append(grain)
+            key = (order, fold(subject) if isinstance(subject, str) else "", compact_json(validity))
+            found.setdefault(key, _Note(*key, [], frozenset(order))).grains.append(grain)
     return list(found.values())
 
 
@@ -244,6 +247,8 @@ def _same_statement(one: _Note, other: _Note) -> bool:
     """Whether what differs leaves the statement what it is."""
     if one.context != other.context or (one.subject and other.subject and one.subject != other.subject):
         return False
+    if not _same_order(one.order, other.order):
+        return False
     mine, theirs = one.words - other.words, other.words - one.words
     if not mine and not theirs:
         return True
@@ -252,6 +257,17 @@ def _same_statement(one: _Note, other: _Note) -> bool:
     ):
         return False
     return not ((mine & _names(one)) | (theirs & _names(other)))
+
+
+def _same_order(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the words that both have come in the same order, but for one: that one may have been repeated elsewhere."""
+    place = {word: number for number, word in enumerate(other)}
+    places = [place[word] for word in one if word in place]
+    rising: list[int] = []  # the smallest end of a rising row of each length
+    for at in places:
+        slot = bisect_left(rising, at)
+        rising[slot : slot + 1] = [at]
+    return len(rising) >= len(places) - 1
 
 
 def _counts(word: str) -> bool:
