@@ -27,7 +27,6 @@ from deja_tui.errors import DejaError
 STALE_MS: Final = 7 * DAY_MS
 STALE_GRAINS: Final = 100
 CHAINS_CHECKED: Final = 50
-LAST_VERIFY: Final = "loop.last_verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Health:
     ones. ``past_end``: live grains past their declared end. ``new_grains`` and ``new_errors`` arrived since the last run.
     ``stale``: never run, a week old, or a hundred grains behind. ``queue``: recommendations made here by status, refreshed
     ones left out; ``foreign``: those of other copies. ``time_to_first``: from the first grain to the first recommendation,
-    ms; None: there is none yet. ``verified_at`` and ``verify_faults``: of the last `verify` that was noted here.
+    ms; None: there is none yet.
     """
 
     at: int
@@ -92,8 +91,6 @@ class Health:
     time_to_first: int | None
     policy: EffectivePolicy
     analyzers: tuple[AnalyzerState, ...]
-    verified_at: int | None = None
-    verify_faults: int = 0
 
     @property
     def live(self) -> int:
@@ -108,7 +105,6 @@ def health(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | Non
     queue = Counter(row.status for row in ours)
     last_at = _number(last.get("at"))
     new = max(0, here.grains - (_number(last.get("grains")) or 0))
-    checked = _mapping(views.setting(substrate, LAST_VERIFY))
     return Health(
         at=now_ms,
         grains=views.live_by_type(substrate),
@@ -129,8 +125,6 @@ def health(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | Non
         time_to_first=_time_to_first(substrate, ours),
         policy=effective(substrate, known, policy),
         analyzers=analyzers(substrate, known, policy, now_ms),
-        verified_at=_number(checked.get("at")),
-        verify_faults=_number(checked.get("faults")) or 0,
     )
 
 

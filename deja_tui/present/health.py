@@ -64,9 +64,6 @@ def _checked(health: Health) -> Line:
     if health.claims:
         claimed = ", ".join(f"{count:,} {clean(status, 32)}" for status, count in health.claims.items())
         told.append(f" · grains that declare it: {claimed}")
-    if health.verified_at is not None:
-        found = plural(health.verify_faults, "fault") if health.verify_faults else "no faults"
-        told.append(f" · file checked {age(health.at - health.verified_at)} ago: {found}")
     return _labelled("checked", *told)
 
 
@@ -332,8 +329,6 @@ def health_shape(health: Health) -> dict[str, Any]:
             "broken": health.chains.broken,
             "unchecked": health.chains.unchecked,
         },
-        "verified_at": health.verified_at,
-        "verify_faults": health.verify_faults,
         "forks": health.forks,
         "past_end": health.past_end,
         "last_run_ms": health.last_run,
