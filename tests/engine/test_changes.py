@@ -405,14 +405,14 @@ def state(substrate: Substrate) -> tuple[Any, ...]:
     return everything(substrate), query, [row.status for row in views.ledger(substrate)]
 
 
-@pytest.fixture(params=[name for name in SUBSTRATES if name[0] != "bare"], ids=["reference", "file"])
+@pytest.fixture(params=["reference", "file"])
 def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Substrate]]:
     made: list[Substrate] = []
 
     def make() -> Substrate:
         folder = tmp_path / str(len(made))
         folder.mkdir()
-        made.append(request.param[1](folder))
+        made.append(dict(SUBSTRATES)[request.param](folder))
         return made[-1]
 
     yield make
