@@ -44,17 +44,27 @@ SINGLE = frozenset(
 
 def corpus(count: int, seed: int) -> tuple[list[dict[str, Any]], list[str]]:
     """Grains as {"type", "fields", "created_at_ms"}, and the words of their texts, commonest first."""
+    made, words = _made(count, seed)
+    return list(made), words
+
+
+def corpus_iterator(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """The same grains, made one by one."""
+    return iter(_made(count, seed)[0])
+
+
+def _made(count: int, seed: int) -> tuple[Iterable[dict[str, Any]], list[str]]:
     tool = Path(__file__).resolve().parents[2] / "shared" / "tools" / "corpus.py"
     if not tool.exists():
         words = [f"{a}{b}{c}" for c in "abcdefghij" for b in ("ran", "lot", "mes", "vik") for a in _ONSETS]
-        return list(own_corpus(count, seed, words)), words
+        return own_corpus(count, seed, words), words
     spec = importlib.util.spec_from_file_location("corpus", tool)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     made = module.Corpus(count, seed=seed, now_ms=NOW)
-    return list(made), list(made.vocab)
+    return made, list(made.vocab)
 
 
 _ONSETS = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "ai", "ou")]
