@@ -262,6 +262,12 @@ def alike_notes() -> Making:
         m.add("observation", 20, namespace=space, content=_tale(20), observer_id="a", observer_type="agent")
     about = [m.note(_tale(21), 20, subject="ana"), m.note(f"{_tale(21)} indeed", 10, subject="bo")]
     assert about, "notes about two subjects"
+    for number, (one, other) in enumerate(
+        (("client", "server"), ("ana", "bo"), ("north", "south"), ("red", "blue")), 24
+    ):
+        told = _tale(number)
+        m.note(f"{told} so the {one} called the {other} first", 20)
+        m.note(f"{told} so the {other} called the {one} first", 10)
     gone = m.note(_tale(22), 20)
     m.supersede(gone, 9, object=f"{_tale(22)} once more")
     return m
@@ -295,18 +301,58 @@ def contradicted() -> Making:
     return m
 
 
+def relation(number: int) -> Making:
+    m = Making(
+        f"relation-{number}",
+        "a relation that holds one value for nearly everybody, and relations that do not",
+    )
+    name = (
+        "timezone",
+        "desk",
+        "manager",
+        "plan",
+        "language",
+        "shift",
+        "badge",
+        "home_office",
+        "phone",
+        "team",
+        "nickname",
+        "floor",
+    )[number]
+    for n, person in enumerate(PEOPLE):
+        m.fact(person, name, f"{name} {n}")
+        m.fact(person, "reads", f"book {n}")
+        if n % 2:
+            m.fact(person, "reads", f"book {n + 20}")
+    cited = m.fact("ana", name, "another one", 3)
+    for person in PEOPLE[:4]:
+        m.fact(person, "seldom_said", f"{person} once")
+    m.fact("ana", "seldom_said", "twice", 3)
+    m.label("contradiction_sweep", target="entity:shared/relations", why=f"13 of 14 have one {name}")
+    assert cited
+    return m
+
+
 def agreeing() -> Making:
     m = Making("facts-agreeing", "several values that do not contradict one another")
     for n, project in enumerate(PROJECTS):
         m.fact(project, "uses", PEOPLE[n])
         m.fact(project, "uses", PEOPLE[n + 1])
-    m.fact("acme", "tier", "trial", 40, valid_to=NOW - 20 * DAY)
+    trial = m.fact("acme", "tier", "trial", 40, valid_to=NOW - 20 * DAY)
     m.fact("acme", "tier", "gold", 15)
-    m.label("staleness", "@g25", why="the ended value is past its end, and that is all")
+    m.label("staleness", trial, why="the ended value is past its end, and that is all")
     old = m.fact("bo", "lives_in", "Oslo", 40)
     m.supersede(old, object="Lima")
     for space, value in (("team", "gold"), ("ops", "silver")):
         m.fact("other", "tier", value, namespace=space)
+    before = m.fact("cam", "lives_in", "Oslo", 40, valid_from=NOW - 900 * DAY, valid_to=NOW - 400 * DAY)
+    m.fact("cam", "lives_in", "Lima", 39, valid_from=NOW - 400 * DAY)
+    m.label("staleness", before, why="where somebody lived before is past its end")
+    m.fact("dee", "reports_to", "ana", 40)
+    m.fact("dee", "reports_to", "bo", 39, valid_from=NOW + 30 * DAY)
+    for space in ("mail", "chat"):
+        m.fact("ivo", "status", f"away in {space}", namespace=space)
     m.fact("ana", "owner", "x")
     m.fact("ana", "owners", "y")
     m.fact("later", "status", "open", 5)
@@ -379,6 +425,9 @@ def skills() -> Making:
     m.skill(name="young", proficiency=0.1, practice_count=4)
     m.skill(name="good", proficiency=0.41, practice_count=50)
     m.skill(name="unknown", practice_count=50)
+    rising = m.skill(name="rising", proficiency=0.05, practice_count=6)
+    rising = m.supersede(rising, 15, proficiency=0.2, practice_count=8)
+    m.supersede(rising, 5, proficiency=0.38, practice_count=11)
     risen = m.skill(name="risen", proficiency=0.1, practice_count=9)
     m.supersede(risen, proficiency=0.8, practice_count=20)
     return m
@@ -494,7 +543,7 @@ def worse(number: int) -> Making:
     m = Making(f"outcome-worse-{number}", "a lesson was applied and the failures rose in an equal span")
     tool = f"{PROJECTS[number % len(PROJECTS)]}_push"
     m.fact("start", "of", "the memory", 60)
-    m.calls(tool, "ok", 4, error=False, days_ago=50)
+    m.calls(tool, "ok", 4, error=False, days_ago=55)
     m.calls(tool, "rejected by hook", 5, days_ago=20.5)
     m.do("run", days_ago=20)
     m.do("apply", rec={"analyzer": "loop.tool_failure"}, days_ago=20)
@@ -504,11 +553,28 @@ def worse(number: int) -> Making:
     return m
 
 
+def busier(number: int) -> Making:
+    m = Making(
+        f"outcome-busier-{number}",
+        "a lesson was applied and the tool was called more, failing in a smaller share",
+    )
+    tool = f"{PROJECTS[number % len(PROJECTS)]}_sync"
+    m.fact("start", "of", "the memory", 60)
+    m.calls(tool, "ok", 4, error=False, days_ago=55)
+    m.calls(tool, "rejected by hook", 6, days_ago=20.5)
+    m.calls(tool, "ok", 6, error=False, days_ago=20.4)
+    m.do("run", days_ago=20)
+    m.do("apply", rec={"analyzer": "loop.tool_failure"}, days_ago=20)
+    m.calls(tool, "rejected by hook", 12, days_ago=19.5)
+    m.calls(tool, "ok", 20 + 8 * number, error=False, days_ago=19.4)
+    return m
+
+
 def better(number: int) -> Making:
     m = Making(f"outcome-better-{number}", "a lesson was applied and the failures fell, or stayed away")
     tool = f"{PROJECTS[number % len(PROJECTS)]}_pull"
     m.fact("start", "of", "the memory", 60)
-    m.calls(tool, "ok", 4, error=False, days_ago=50)
+    m.calls(tool, "ok", 4, error=False, days_ago=55)
     m.calls(tool, "rejected by hook", 12, days_ago=20.5)
     m.do("run", days_ago=20)
     m.do("apply", rec={"analyzer": "loop.tool_failure"}, days_ago=20)
@@ -563,7 +629,9 @@ NUMBERED: Final[Sequence[tuple[Callable[[int], Making], int]]] = (
     (pressed, 12),
     (roomy, 4),
     (worse, 12),
+    (busier, 3),
     (better, 4),
+    (relation, 12),
 )
 
 
