@@ -29,6 +29,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "skill.stall": "{skill}: practised {practice_count} times, proficiency {proficiency}",
     "goal.stagnation": "{goal}: active {age_days} days, progress {progress}",
     "cold.grain": "{count} facts in {namespace} unread for {watched_days} days",
+    "cold.one": "1 fact in {namespace} unread for {watched_days} days",
     "cold.seldom": "{count} facts in {namespace} read at most {max_recalls} times in {watched_days} days",
     "coverage.gap": "asked {count} times, found nothing {empty} times: «{query}»",
     "budget.pressure": "{overflow} of {samples} contexts had to leave something out",

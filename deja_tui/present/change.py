@@ -25,8 +25,18 @@ from deja_tui.engine.operations import (
     Supersede,
 )
 from deja_tui.present.edits import defined, edited
-from deja_tui.present.line import Line, Span, line
-from deja_tui.present.words import LITERAL_LIMIT, fenced, fields_line, named, plural, says, short, value_of
+from deja_tui.present.line import Line, Span, joined, line
+from deja_tui.present.words import (
+    LITERAL_LIMIT,
+    fenced,
+    fields_line,
+    moment,
+    named,
+    plural,
+    says,
+    short,
+    value_of,
+)
 from deja_tui.text import clean, compact_json, utc
 
 CANNOT_BE_UNDONE: Final = "FORGET: CANNOT BE UNDONE"
@@ -77,10 +87,7 @@ def _told(detail: Detail) -> list[Line]:
     recommendation = detail.recommendation
     data = dict(recommendation.data or {})
     asked = data.pop("configure", None)
-    lines = [
-        line("· ", named(name, "dim"), " ", value_of(value, LITERAL_LIMIT))
-        for name, value in sorted(data.items())
-    ]
+    lines = [told for name, value in sorted(data.items()) for told in _datum(name, value)]
     if detail.plan is not None and detail.plan.outside:
         lines.append(line("It lies outside this memory: make the change there, then mark it as applied."))
     elif isinstance(asked, Mapping):
@@ -93,6 +100,22 @@ def _told(detail: Detail) -> list[Line]:
     elif not recommendation.operations:
         lines.append(line(Span("No change to the memory: approving acknowledges the finding.", "dim")))
     return lines
+
+
+def _datum(name: str, value: object) -> list[Line]:
+    """One entry of what a finding says: a list of maps a line each, a time as a time, all else as it is."""
+    label = line("· ", named(name, "dim"))
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        parts = [[_pair(key, item[key]) for key in sorted(item)] for item in value]
+        return [label, *(line("    ", joined(each)) for each in parts)]
+    return [line("· ", _pair(name, value))]
+
+
+def _pair(name: str, value: object) -> Line:
+    when = moment(name, value)
+    return line(
+        named(name, "dim"), " ", value_of(value, LITERAL_LIMIT) if when is None else Span(clean(when))
+    )
 
 
 def operations(found: Sequence[Operation], detail: Detail, digits: int) -> list[Line]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from deja_tui.present.line import Line, Span, joined
-from deja_tui.text import clean, unfenced
+from deja_tui.text import clean, unfenced, utc
 
 SHORT: Final = 8
 # A proposal holds at most 8 KiB, so a value of one is shown whole; evidence is cut, its grain can be opened.
@@ -24,6 +24,7 @@ NAME_LIMIT: Final = 120
 
 _WORD = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
 TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
+_PROGRESS: Final = ("practice_count", "proficiency", "goal_state", "progress")
 THREAD_FIELDS: Final = ("session_id", "thread", "thread_id")
 
 
@@ -102,7 +103,28 @@ def says(fields: Mapping[str, Any], limit: int = VALUE_LIMIT) -> Line:
             return (*((label, Span(" ")) if label.text else ()), fenced(fields[name], limit))
     if fields.get("tool_name") is not None:
         return (named(fields["tool_name"], limit=limit),)
+    if fields.get("description") is not None:
+        return _described(fields, limit)
     return (fenced(dict(fields), limit),) if fields else (Span("(empty)", "dim"),)
+
+
+def _described(fields: Mapping[str, Any], limit: int) -> Line:
+    """A skill or a goal: its name, what it is about, and how far it is."""
+    label = named(fields["name"], limit=limit) if fields.get("name") is not None else Span("")
+    head = (*((label, Span(" ")) if label.text else ()), fenced(fields["description"], limit))
+    told = [
+        (Span(f"{name} ", "dim"), value_of(fields[name], NAME_LIMIT))
+        for name in _PROGRESS
+        if fields.get(name) is not None
+    ]
+    return joined((head, *told))
+
+
+def moment(name: str, value: object) -> str | None:
+    """A time in the data of a finding, as people read it: epoch ms under ``at`` or a name that ends so; else None."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return utc(value) if name == "at" or name.endswith("_at") else None
 
 
 def thread_of(fields: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from deja_tui.present.words import (
     age,
     fenced,
     fields_line,
+    moment,
     named,
     plural,
     ratio,
@@ -85,6 +86,8 @@ def test_what_a_grain_says() -> None:
     assert plain(says({"tool_name": "t", "tool_content": "x"})) == "t «x»"
     assert plain(says({"content": ""})) == "«»"
     assert plain(says({"tool_name": "t"})) == "t"
+    assert plain(says({"name": "n", "description": "d", "practice_count": 3})) == "n «d» · practice_count 3"
+    assert plain(says({"description": "d", "goal_state": "active"})) == "«d» · goal_state «active»"
     assert plain(says({"z": 1})) == '«{"z":1}»'
     assert plain(says({})) == "(empty)"
 
@@ -94,3 +97,11 @@ def test_counting_words() -> None:
     assert plural(1, "line") == "1 line"
     assert plural(1_200, "line") == "1,200 lines"
     assert plural(2, "entry", "entries") == "2 entries"
+
+
+def test_a_time_in_data_is_told_as_a_time() -> None:
+    """Epoch ms under ``at`` and names that end so; nothing else."""
+    assert (
+        moment("at", 1_772_442_000_000) == moment("last_asked_at", 1_772_442_000_000) == "2026-03-02 09:00Z"
+    )
+    assert [moment("count", 3), moment("at", True), moment("at", "x"), moment("flat", 1)] == [None] * 4

@@ -102,7 +102,7 @@ def _draft(ctx: Context, cold: ColdFacts) -> Draft:
     return Draft(
         target_ref=f"entity:{cold.namespace}/cold#{digest12(cold.namespace)}",
         action=ACTION,
-        template_id="cold.seldom" if most else "cold.grain",
+        template_id="cold.seldom" if most else "cold.one" if cold.total == 1 else "cold.grain",
         args=args,
         severity="low",
         operations=(),

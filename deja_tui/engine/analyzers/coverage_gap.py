@@ -103,8 +103,8 @@ def _draft(ctx: Context, asked: Asked) -> Draft:
         "query": asked.sample[:_SHOWN],
         "run_count": asked.runs,
         "empty_count": asked.empties,
-        "first_asked": asked.first,
-        "last_asked": asked.last,
+        "first_asked_at": asked.first,
+        "last_asked_at": asked.last,
         COUNTED_IN: "telemetry",
     }
     if log:

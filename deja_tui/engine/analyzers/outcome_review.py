@@ -5,8 +5,8 @@ Signal: the measurements of applied lessons about tools, over equal spans before
 Harm: a change that made things worse stays because nobody looks back.
 Fires: in the longest span that has a baseline the tool failed more often that way than in the equal span before, at least
 three times, and in no smaller a share of its calls.
-Stays quiet: fewer or as many failures; no baseline; more failures only because the tool was called more; contradictions,
-because a new value is a new finding of its own; a recommendation that is no longer applied; one whose undo a person
+Stays quiet: fewer or as many failures; no baseline; more failures only because the tool was called more, or was not called
+at all in the span before; contradictions, because a new value is a new finding of its own; a recommendation that is no longer applied; one whose undo a person
 dismissed, however often it is measured later.
 Hostile text: the summary of the original is shown fenced, cleaned and cut; the change is an address.
 Apply class: never automatic; applying it carries out the stored inverse of the original.
@@ -75,8 +75,8 @@ def _longest(ctx: Context) -> Iterator[Outcome]:
 
 
 def _worse(one: Outcome) -> bool:
-    """More of them, enough of them, and not just because there were more calls."""
-    if one.before is None or one.verdict != "higher" or one.after < LEAST_FAILURES:
+    """More of them, enough of them, and not just because there were more calls, or any at all."""
+    if one.before is None or not one.before_n or one.verdict != "higher" or one.after < LEAST_FAILURES:
         return False
     return one.after * one.before_n >= one.before * one.after_n
 

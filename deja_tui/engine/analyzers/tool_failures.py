@@ -134,7 +134,7 @@ class _Instructions:
     def choice(self, cluster: FailureCluster, lesson: tuple[Operation, ...]) -> tuple[Alternative, ...]:
         """The lesson as a fact, or as a line of the document; nothing to choose without one, or with the line in it."""
         found = self._of(cluster.namespace)
-        line = render("tool_failure.line", {"tool": cluster.tool, "signature": cluster.signature})
+        line = _line(cluster)
         if found is None or line in found[1].split("\n"):
             return ()
         path, text = found
@@ -156,6 +156,12 @@ class _Instructions:
             there = ((path, text) for path, text in texts if text is not None)
             self._found[namespace] = next(there, None)
         return self._found[namespace]
+
+
+def _line(cluster: FailureCluster) -> str:
+    """The line of the document: what the tool printed is a quotation of one line that it cannot end itself."""
+    told = render("tool_failure.line", {"tool": cluster.tool, "signature": cluster.signature})
+    return told.replace('"', "'").replace("«", '"').replace("»", '"')
 
 
 def _unit(ctx: Context) -> str:

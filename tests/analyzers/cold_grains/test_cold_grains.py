@@ -46,6 +46,12 @@ def test_a_finding_in_full(world: World) -> None:
     assert line(one) == "24 facts in shared unread for 90 days"
 
 
+def test_one_fact_is_told_as_one(world: World) -> None:
+    """Wording."""
+    facts(world, 1)
+    assert line(world.found(COLD)[0]) == "1 fact in shared unread for 90 days"
+
+
 def test_each_namespace_has_its_own(world: World) -> None:
     """D25."""
     for space in ("a", "b"):

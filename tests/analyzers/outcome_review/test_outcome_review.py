@@ -140,6 +140,20 @@ def test_more_calls_are_not_more_failures(world: World) -> None:
     assert review(world, NOW + DAY) == []
 
 
+def test_a_span_without_a_call_is_nothing_to_compare_with(world: World) -> None:
+    """The tool rested the day before the apply: its failures of the day after are no worsening."""
+    calls(world.substrate, "t", "ok", 1, error=False, at=NOW - 60 * DAY)
+    calls(world.substrate, "t", "boom", 5, at=NOW - 5 * DAY)
+    world.go(ToolFailures(), NOW)
+    (row,) = views.ledger(world.substrate, ("pending",))
+    lifecycle.approve(world.substrate, row.address, "seen", ANA, NOW)
+    lifecycle.apply(world.substrate, row.address, "seen", ANA, NOW)
+    calls(world.substrate, "t", "boom", 4, at=NOW + HOUR)
+    assert review(world, NOW + DAY) == []
+    calls(world.substrate, "t", "boom", 4, at=NOW + 3 * DAY)
+    assert len(review(world, NOW + 7 * DAY)) == 1
+
+
 def test_without_a_baseline_nothing_is_proposed(world: World) -> None:
     """D23: the week before begins before the tool was ever called."""
     calls(world.substrate, "t", "boom", 5, at=NOW - 5 * HOUR)

@@ -349,7 +349,7 @@ def test_a_line_of_the_instruction_document_is_offered_too(text: str) -> None:
     (operation,) = edit.operations
     assert isinstance(operation, DocEdit)
     assert (operation.path, operation.base) == ("/memories/CLAUDE.md", digest(text))
-    line = "- stripe_refund: calls have failed with «rate limited after # ms»\n"
+    line = '- stripe_refund: calls have failed with "rate limited after # ms"\n'
     before = text if not text or text.endswith("\n") else text + "\n"
     assert patched(text, operation.diff) == before + line
 
@@ -365,7 +365,7 @@ def test_the_line_is_written_and_taken_back_exactly() -> None:
     lifecycle.apply(substrate, one.address, "the agent reads this", ANA, NOW + 2)
     head = views.document(substrate, "shared", "/memories/CLAUDE.md")
     assert head is not None
-    assert text_of(head.fields) == "# Rules\n- t: calls have failed with «boom»\n"
+    assert text_of(head.fields) == '# Rules\n- t: calls have failed with "boom"\n'
     again = go(substrate, NOW + 3, only=(ID,))
     assert (again.stored, again.refreshed, again.closed) == (0, 0, 0)
     lifecycle.rollback(substrate, one.address, "rather not", ANA, NOW + 4)
@@ -391,7 +391,7 @@ def test_an_approval_is_about_the_alternative_that_was_chosen(choice: int) -> No
 def test_a_line_that_stands_there_is_not_offered_again() -> None:
     """A person may have written it."""
     substrate = ReferenceSubstrate()
-    document(substrate, "- t: calls have failed with «boom»\n")
+    document(substrate, '- t: calls have failed with "boom"\n')
     calls(substrate, "t", "boom", 5)
     assert found(substrate)[0].alternatives == ()
 
@@ -423,7 +423,7 @@ def test_a_document_whose_lines_do_not_fit_a_proposal_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_hostile_output_is_one_fenced_line_of_the_document(name: str) -> None:
+def test_hostile_output_is_one_quoted_line_of_the_document(name: str) -> None:
     """What a tool printed becomes a quotation of at most two hundred characters: no line of its own, no heading."""
     substrate = ReferenceSubstrate()
     document(substrate, "# Rules\n")
@@ -436,6 +436,6 @@ def test_hostile_output_is_one_fenced_line_of_the_document(name: str) -> None:
         assert (len(added), added[2]) == (3, "")
         assert added[1].isprintable()
         assert added[1].startswith("- ")
-        assert added[1].endswith("»")
-        assert added[1].count("«") == added[1].count("»") == 1
+        assert added[1].endswith('"')
+        assert added[1].count('"') == 2
         assert len(added[1]) < 300
