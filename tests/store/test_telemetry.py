@@ -390,6 +390,40 @@ def test_scrubbing_leaves_no_trace_of_an_erased_grain(memory: Memory, side: Path
     assert b"weather" in content
 
 
+def test_nothing_of_it_travels(memory: Memory, tmp_path: Path) -> None:
+    """Issue 3, point 6: no bundle, no segment, no restored file holds a question or a count."""
+    memory.search("zqvwquestion")
+    memory.recall("zqvwsubject")
+    memory.telemetry.flush()
+    (tmp_path / "hub").mkdir()
+    memory.bundle(tmp_path / "all.mgb")
+    memory.push_segments(tmp_path / "hub")
+    Memory.restore(
+        tmp_path / "a.deja", tmp_path / "new.deja", until=memory.clock() + DAY, because="to see what it holds"
+    )
+    written = [part for part in tmp_path.rglob("*") if part.is_file() and "telemetry" not in part.name]
+    assert len(written) >= 4
+    for part in written:
+        assert b"zqvw" not in part.read_bytes(), part
+    assert not [part for part in tmp_path.rglob("*.telemetry.db") if part.name != "a.deja.telemetry.db"]
+
+
+def test_scrubbing_reaches_the_normal_form_and_what_a_question_was_narrowed_to(
+    memory: Memory, side: Path
+) -> None:
+    """INV-TELE-3: a newer wording does not hide the older form; the log is told by subject, too."""
+    memory.telemetry.recalled("shared", [], question="Phone OF  Bo")
+    memory.telemetry.recalled("shared", [], question="phone of bo")
+    memory.telemetry.recalled("shared", [], question="weather", subject="bo")
+    memory.telemetry.recalled("shared", [], question="weather")
+    assert len(memory.telemetry.queries()) == 3
+    (bo,) = memory.store.recall(namespace="shared", subject="bo")
+    assert memory.telemetry.scrub([bo]) is None
+    assert [(found.text, found.subject) for found in memory.telemetry.queries()] == [("weather", None)]
+    assert [row.subject for row in memory.telemetry.log()] == [None]
+    assert b"phone of bo" not in side.read_bytes().lower()
+
+
 def test_scrubbing_for_a_subject_takes_every_question_about_it(memory: Memory) -> None:
     """Also one that shares no word with any grain."""
     memory.search("who is Patricia Doe")
