@@ -8,6 +8,7 @@ would grant something.
   one live grain of its own memory.
 * DRA-2  operations stay in the class of the target: a draft about the memory defines no query and edits no document, one
   about a query or document changes that one only, one about the host changes nothing here.
+  A document is changed by an edit of it, never through the fact that holds it.
 * DRA-3  an agent proposes about memory and queries only.
 * DRA-4  family, identity, origin and creator are the engine's: ``draft.<actor kind>``, ``submitted``, who asks. A draft is
   never applied unasked, never more severe than medium, and its note is at most 200 characters.
@@ -28,10 +29,13 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12, identity, target_class
 from deja_tui.engine.ledger import cooling_until
 from deja_tui.engine.operations import (
+    Add,
     DefineQuery,
     DocEdit,
+    Merge,
     Operation,
     Revert,
+    Supersede,
     canonical,
     digest,
     from_plain,
@@ -39,7 +43,7 @@ from deja_tui.engine.operations import (
 )
 from deja_tui.engine.substrate import DEFAULT_NAMESPACE, SavesQueries, Substrate, is_reserved
 from deja_tui.engine.wire import read_recommendation, recommendation_grain
-from deja_tui.text import door, nfc, utc
+from deja_tui.text import door, fold, nfc, utc
 
 MAX_NOTE: Final = 200
 SEVERITIES: Final = ("info", "low", "medium")
@@ -204,12 +208,24 @@ def _check_class(substrate: Substrate, target: str, operations: Sequence[Operati
     if operations and where == "host":
         raise LoopError("LOP-E011", "what the host does is told as data; a draft changes nothing there")
     for operation in operations:
+        if _touches_a_document(substrate, operation):
+            raise LoopError(
+                "LOP-E010", "a document is changed by an edit of it", "--target doc:NAME --text FILE"
+            )
         if _class_of(substrate, operation) != where:
             raise LoopError("LOP-E010", f"a draft about {target.split(':')[0]} changes nothing else")
         if isinstance(operation, DefineQuery) and (operation.scheme, operation.name) != _query_name(target):
             raise LoopError("LOP-E010", "a draft about a query or template changes that one only")
         if isinstance(operation, DocEdit) and operation.path != doc_edits.path_of(target):
             raise LoopError("LOP-E010", "a draft about a document changes that one only")
+
+
+def _touches_a_document(substrate: Substrate, operation: Operation) -> bool:
+    """Whether a change of grains writes or removes a version of a document."""
+    fields = operation.fields if isinstance(operation, Add | Supersede | Merge) else {}
+    targets = [substrate.get(target) for target in operation.targets()]
+    said = [fields, *(grain.fields for grain in targets if grain is not None)]
+    return any(fold(str(held.get("relation", held.get("r")))) == doc_edits.RELATION for held in said)
 
 
 def _class_of(substrate: Substrate, operation: Operation) -> str:

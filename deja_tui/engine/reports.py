@@ -28,9 +28,9 @@ def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow
     An open one whose analyzer has looked here since it came, and has not found it, is listed with all statuses only.
     """
     listed = views.ledger(substrate, statuses)
+    theirs = Counter(row.identity for row in listed if row.foreign)
     if statuses is not None:
         listed = _without_undead(substrate, listed)
-    theirs = Counter(row.identity for row in listed if row.foreign)
     ours = {
         identity
         for identity, rows in views.ledger_by_identity(substrate, list(theirs)).items()

@@ -16,6 +16,7 @@ from deja_tui.engine.operations import (
     DefineQuery,
     DocEdit,
     Forget,
+    Merge,
     Retire,
     Revert,
     Supersede,
@@ -143,6 +144,33 @@ def test_an_agent_smuggles_no_document_into_another_target(substrate: Substrate,
     with unchanged(substrate, "LOP-E010"):
         propose(substrate, seen, target=target, operations=[Revert(theirs)])
     propose(substrate, seen, BEN, target="doc:agents.md", operations=[Revert(theirs)])
+
+
+def test_a_document_is_not_changed_through_its_fact(substrate: Substrate) -> None:
+    """DRA-2: instructions are facts underneath; neither writing, replacing, merging, retiring nor erasing one is a change
+    of memory, so an agent cannot propose it."""
+    seen = fact(substrate, "acme", "tier", "gold")
+    held = [
+        substrate.put(NewGrain("fact", "shared", NOW - DAY, version_fields(path, "be kind\n"))).address
+        for path in ("/memories/agents.md", "/memories/other.md")
+    ]
+    cruel = version_fields("/memories/agents.md", "be cruel\n")
+    changes = [
+        Add("fact", "shared", cruel),
+        Add("fact", "shared", {"s": "/memories/agents.md", "r": "memory_file", "o": "v:1"}),
+        Supersede(held[0], "fact", "shared", cruel),
+        Supersede(held[0], "fact", "shared", {"subject": "a", "relation": "b", "object": "c"}),
+        Supersede(seen, "fact", "shared", {**cruel, "relation": "Memory_File"}),
+        Merge((held[0], held[1]), "fact", "shared", cruel),
+        Retire(held[0], held[1]),
+        Retire(held[0], seen),
+        Forget(held[0]),
+    ]
+    for who in (BOT, ANA):
+        for target in ("entity:shared/x", f"grain:{held[0]}"):
+            for change in changes:
+                with unchanged(substrate, "LOP-E010"):
+                    propose(substrate, seen, who, target=target, operations=[change])
 
 
 @pytest.mark.parametrize(

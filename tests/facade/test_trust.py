@@ -7,7 +7,9 @@ Each test is named for a way in which such a product has failed its users (spec 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +328,32 @@ def test_two_racing_decisions_have_one_winner(memory: Memory, path: Path) -> Non
         with pytest.raises(DejaError, match="user:ben") as caught:
             memory.loop.approve(address, because="I saw it pending")
         assert caught.value.code == "LOP-E020"
+
+
+def test_of_many_that_decide_at_once_one_is_heard(memory: Memory, path: Path) -> None:
+    """Eight reviewers with a file handle each; one receipt, seven refusals that name the status, one entry in the trail."""
+    address = duplicates(memory)
+    memory.close()
+    verbs = ("approve", "reject", "approve_and_apply", "reject") * 2
+    start = threading.Barrier(len(verbs))
+
+    def decide(number: int, verb: str) -> str:
+        with Memory.open(path, actor=f"user:r{number}", clock=lambda: NOW + 1) as mine:
+            start.wait(timeout=60)
+            try:
+                getattr(mine.loop, verb)(address, because=f"{number}: me first")
+            except DejaError as fault:
+                return fault.code
+            return "done"
+
+    with ThreadPoolExecutor(len(verbs)) as pool:
+        told = list(pool.map(decide, range(len(verbs)), verbs))
+    assert sorted(told) == ["LOP-E020"] * 7 + ["done"]
+    with Memory.open(path, clock=lambda: NOW + 2) as again:
+        entries = again.loop.audit(address).entries
+        winner = entries[1].actor
+        assert {entry.actor for entry in entries[1:]} == {winner}
+        assert again.verify() == ()
 
 
 # --- two copies --------------------------------------------------------------------------------------
