@@ -402,6 +402,9 @@ def _test(test: Test) -> Matcher:
     if kind in ("text", "hash") and op == "in":
         among = frozenset(value)
         return lambda row: isinstance(held := read(row), str) and held in among
+    if kind in ("text", "hash") and op == "not in":
+        apart = frozenset(value)
+        return lambda row: bool(apart) and isinstance(held := read(row), str) and held not in apart
     decide = _DECIDE[op]
     if kind == "any":
         return lambda row: (

@@ -75,6 +75,20 @@ def test_every_comparison_answers_as_the_evaluator_alone_would(store: Store, typ
         agrees(store, type_, condition)
 
 
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_long_list_answers_as_a_short_one(store: Store, type_: str) -> None:
+    """FILTER-1, COND-1: IN and NOT IN of many values, which are looked up another way; awkward ones among them."""
+    awkward = ["", '"', "\\", "[1]", "null", "\n", "\u2028", "\U0001f600"]
+    held = [*trees.SUBJECTS, *trees.RELATIONS, *trees.OBJECTS, *trees.TOOLS, *trees.SESSIONS]
+    for field in ("subject", "relation", "object", "session_id", *(["tool_name"] if type_ == "tool" else [])):
+        for negated in (False, True):
+            values = tuple(ast.Constant(value) for value in (*held, *awkward))
+            agrees(store, type_, ast.Member(ast.Field(field), negated, values))
+            agrees(store, type_, ast.Member(ast.Field(field), negated, values[::3]), superseded=True)
+    addresses = tuple(ast.Constant(row.hash) for row in every_row(store))[:60]
+    agrees(store, type_, ast.Member(ast.Field("hash"), False, addresses))
+
+
 @given(st.data())
 def test_any_tree_answers_as_the_evaluator_alone_would(store: Store, data: st.DataObject) -> None:
     """AND, OR and NOT of comparisons, with superseded versions and without."""
@@ -213,6 +227,8 @@ def test_pages_of_what_an_index_reaches_are_one_state(tmp_path: Path, rows: int)
 LEAVES = [
     *(OneOf(field, ("a",)) for field in ("subject", "relation", "object", "tool_name", "session_id")),
     OneOf("subject", ("a", "b")),
+    *(OneOf(field, tuple(f"a{n}" for n in range(40))) for field in ("subject", "object", "tool_name")),
+    OneOf("hash", tuple(f"{n:064x}" for n in range(40))),
     OneOf("hash", ("a" * 64,)),
     OneOf("hash", ("short",)),
     Within("created_at", 1, None),
