@@ -5,7 +5,8 @@
   an applied recommendation about a tool, or an applied draft, wrote here; once it is rolled back or replaced it is none.
 * CTX-2  The text never costs more than the budget; a line that does not fit is left out whole, and told.
 * CTX-3  Every line is one line, cleaned, with what came from a tool, a model or a person inside «».
-* CTX-4  What was given is counted as delivered, and the context as one that fitted or did not (D37).
+* CTX-4  What was given is counted as delivered, hits as recalled, and the context as one that fitted or did not (D37).
+  The text is not counted as a question: it is a prompt.
 """
 
 from __future__ import annotations
@@ -69,8 +70,6 @@ class _Host(Protocol):
     namespace: str
     who: Caller
 
-    def search(self, text: str, *, namespace: str | None = None, k: int = 16) -> list[StoredGrain]: ...
-
 
 class Contexts:
     """The part of `facade.Memory` that puts contexts together."""
@@ -102,8 +101,11 @@ class Contexts:
         hits = _Lines(budget - lessons.tokens)
         if text.strip() and k > 0:
             given = {grain.address for grain in lessons.grains}
-            found = self.search(text, namespace=space, k=k + len(given))
+            found = self.store.search(text, namespace=space, k=k + len(given))
             hits.take([grain for grain in found if grain.address not in given][:k])
+            if self.telemetry.on:
+                # a prompt is no question: "go on" finds nothing a hundred times, and nothing is missing
+                self.telemetry.recalled(space, hits.grains)
         made = Context(
             text="".join((*lessons.lines, *hits.lines)),
             lessons=tuple(lessons.grains),

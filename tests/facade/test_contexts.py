@@ -165,6 +165,18 @@ def test_what_was_given_counts_as_delivered(memory: Memory) -> None:
     assert (found.samples, found.overflows) == (4, 1)
 
 
+def test_a_prompt_is_no_question(memory: Memory) -> None:
+    """Otherwise "go on", said a hundred times, would be a gap in the memory; a question is one that is searched."""
+    known = memory.add_fact("acme", "tier", "gold")
+    for _ in range(5):
+        memory.context("please go on with it")
+        memory.context("acme")
+    assert memory.telemetry.queries() == []
+    assert memory.telemetry.access_of([known])[known].count == 5
+    memory.search("please go on with it")
+    assert len(memory.telemetry.queries()) == 1
+
+
 def test_one_who_may_fail_to_hand_it_over_counts_himself(memory: Memory) -> None:
     """A hook that dies half way has delivered nothing."""
     lesson(memory, "t")
