@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_because, with_file, with_format, with_host
+from deja_tui.cli.options import by_the_host, open_memory, with_because, with_file, with_format, with_host
 from deja_tui.errors import DejaError
 
 _MAX_DOCUMENT: int = 1_048_576
@@ -91,7 +91,7 @@ def policy(db: Path | None, actor: str, as_json: bool) -> None:
     from deja_tui.present import health as shown
 
     with open_memory(db, actor=actor, read_only=True) as memory:
-        found = memory.loop.policy()
+        found = memory.loop.policy().under({"telemetry": by_the_host("telemetry")})
     if as_json:
         output.as_json(found.to_plain())
     else:

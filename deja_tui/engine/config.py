@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from deja_tui.engine import views
+from deja_tui.engine import audit, views
 from deja_tui.engine.analyzer import Manifest
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import SEVERITIES
@@ -328,7 +328,7 @@ def _log(
     }
     fields = {
         "observer_id": actor,
-        "observer_type": "human",
+        "observer_type": "rec:agent" if audit.observer_of(actor) == "agent" else "human",
         "object": because,
         "context": {name: value for name, value in context.items() if value is not None},
     }

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from deja_tui.engine.analyzer import Manifest
@@ -239,6 +239,14 @@ class EffectivePolicy:
     ineffective: tuple[str, ...] = ()  # grants that load and never take effect, each with the reason
     warnings: tuple[str, ...] = ()  # names that no analyzer here has
 
+    def under(self, flags: Mapping[str, Any]) -> EffectivePolicy:
+        """The same where the flags of a process set some values: a flag comes before the policy (POL-4)."""
+        values = tuple(
+            Effective(one.name, flags[one.name], "flag") if flags.get(one.name) is not None else one
+            for one in self.values
+        )
+        return replace(self, values=values)
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON gives it: ``values`` is a list of {name, value, layer, note}."""
         return {
@@ -267,17 +275,15 @@ def in_force(
     policy: Policy | None,
     manifests: Sequence[Manifest],
     file: Iterable[Effective] = (),
-    flags: Iterable[Effective] = (),
 ) -> EffectivePolicy:
-    """Every value in force with its layer. ``file`` and ``flags`` are what those layers say, already checked."""
+    """Every value in force with its layer. ``file`` is what that layer says, already checked."""
     told = policy or Policy()
     values = [Effective(name, value, "engine", note) for name, (value, note) in CEILINGS.items()]
-    above = {one.name: one for one in flags}
-    values += above.values()
-    for name, value in told.to_plain().items():
-        if name not in above:
-            values.append(Effective(name, value, "policy" if name in told.named else "default"))
-    values += [one for one in file if one.name not in above]
+    values += [
+        Effective(name, value, "policy" if name in told.named else "default")
+        for name, value in told.to_plain().items()
+    ]
+    values += file
     return EffectivePolicy(tuple(values), _in_vain(told, manifests), _unknown(told, manifests))
 
 

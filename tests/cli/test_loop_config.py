@@ -290,6 +290,8 @@ def test_policy_shows_each_value_with_its_layer(
         return next((one["value"], one["layer"]) for one in told["values"] if one["name"] == name)
 
     assert value(by_variable, "telemetry") == ("off", "policy")
+    flagged = deja("loop", "policy", "--telemetry", "full", "--db", blank, "--format", "json").json
+    assert value(flagged, "telemetry") == ("full", "flag")
     assert value(after, "auto_apply_enabled") == (True, "policy")
     assert value(after, "reason.length") == (500, "engine")
     assert (

@@ -189,8 +189,7 @@ def test_every_value_names_its_layer() -> None:
         from_plain({"deny": ["loop.staleness"], "telemetry": "full"}),
         MANIFESTS,
         file=[Effective("loop.tool_failure/1.enabled", False, "file")],
-        flags=[Effective("telemetry", "off", "flag")],
-    )
+    ).under({"telemetry": "off", "nothing": 1, "deny": None})
     layers = {one.name: (one.value, one.layer) for one in found.values}
     assert layers["reason.length"] == (500, "engine")
     assert layers["telemetry"] == ("off", "flag")
