@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
+from deja_tui import Memory
 from deja_tui.errors import DejaError
 from deja_tui.store.memory import Store
 from tests.store.helpers import add, fact, forget, many, refuses, run
-from tests.support import NOW
+from tests.support import NOW, shared
 
 HOLDER = """
 import sys, apsw
@@ -59,6 +63,41 @@ def test_a_writer_elsewhere_refuses_acts_in_time_and_stops_no_reader(path: Path)
         holder.communicate("")
         add(store, fact("bob"))
         assert store.verify(deep=True) == ()
+
+
+def test_the_lock_of_a_stranger_delays_a_capture_and_loses_none(path: Path) -> None:
+    """hostile/locked-store: held shortly, a capture waits and is stored; held on, it is a code in time, a run is a clean skip,
+    and reading goes on."""
+    holder = shared("hostile/locked-store/hold_lock.py")
+    Memory.open(path).close()
+
+    def held(seconds: float) -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            [sys.executable, str(holder), str(path), str(seconds)], stdout=PIPE, text=True
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "locked\n"
+        return child
+
+    child = held(0.6)
+    with Memory.open(path, busy_ms=20_000) as memory:
+        memory.record_tool_call("Bash", "exit 2", True, call_id="waits")
+    assert child.wait(timeout=20) == 0
+    child = held(30)
+    try:
+        with Memory.open(path, busy_ms=100) as memory:
+            assert len(memory.recall(type="tool")) == 1
+            with refuses("STO-E004"):
+                memory.record_tool_call("Bash", "exit 2", True, call_id="refused")
+            skipped = memory.loop.run()
+            assert (skipped.outcome, skipped.skip_reason) == ("skipped", "lock_held")
+            assert memory.verify() == ()
+    finally:
+        child.kill()
+        child.wait(timeout=20)
+    with Memory.open(path) as memory:
+        memory.record_tool_call("Bash", "exit 2", True, call_id="refused")
+        assert len(memory.recall(type="tool")) == 2
 
 
 def test_two_processes_write_in_turn_and_neither_believes_stale_ids(path: Path) -> None:
