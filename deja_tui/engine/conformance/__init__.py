@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from deja_tui.engine.conformance import changes, facts, five, story, viewed
+from deja_tui.engine.conformance import activity, changes, facts, five, story, viewed
 from deja_tui.engine.conformance.filling import CHECKS, Check, Skipped, check
 from deja_tui.engine.substrate import Substrate
 
@@ -25,6 +25,7 @@ __all__ = [
     "Check",
     "Result",
     "Skipped",
+    "activity",
     "changes",
     "check",
     "facts",
