@@ -70,8 +70,9 @@ class Param:
             return "one of " + ", ".join(self.choices)
         if self.kind == "duration":
             return f"whole seconds from 0 to {int(self.high or _LONGEST_S)}"
-        whole = "a whole number" if self.kind == "int" else "a number"
-        return f"{whole} from {self.low:g} to {self.high:g}"
+        if self.kind == "int":
+            return f"a whole number from {int(self.low)} to {int(self.high)}"
+        return f"a number from {self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,7 @@ def _next(manifest: Manifest, activation: Activation, counts: Counter[str]) -> s
         case "disabled" if activation.hint == "policy":
             return "deja loop policy"
         case "disabled":
-            return f"deja loop enable {name} --because REASON"
+            return f"deja loop enable {name} --because WHY"
         case "missing" if activation.unit == "telemetry":
             return "deja recall SUBJECT"
         case "failed":

@@ -10,7 +10,7 @@ from deja_tui.engine.config import ConfigChange, Settled
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.policy import Effective, EffectivePolicy
-from deja_tui.present.line import Line, Span, line, plain
+from deja_tui.present.line import Line, Span, line, plain, wrap
 from deja_tui.present.words import age, named, plural, ratio
 from deja_tui.text import clean, clip, compact_json, pad, utc
 
@@ -162,7 +162,7 @@ def told(activation: Activation, now_ms: int) -> str:
         case "missing":
             return f"needs what is not here: {clean(activation.hint, 120)}"
         case "disabled" if activation.hint == "default":
-            return "off unless it is switched on"
+            return "off unless switched on"
         case "disabled":
             return f"off, by {_LAYERS.get(activation.hint, clean(activation.hint, 40))}"
         case "failed":
@@ -235,15 +235,15 @@ def _value(value: object) -> str:
 
 def policy_lines(policy: EffectivePolicy, width: int) -> list[str]:
     """Every value in force with its layer, then grants in vain and names nobody has."""
-    lines = [clip(_effective(one), width) for one in policy.values]
+    lines = [plain(part).rstrip() for one in policy.values for part in wrap(_effective(one), width, 9)]
     lines += [clip(f"in vain: {clean(one, 200)}", width) for one in policy.ineffective]
     lines += [clip(f"note: {clean(one, 200)}", width) for one in policy.warnings]
     return lines
 
 
-def _effective(one: Effective) -> str:
+def _effective(one: Effective) -> Line:
     note = f"  {clean(one.note, 120)}" if one.note else ""
-    return f"{pad(clean(one.layer, 8), 8)} {pad(clean(one.name, 48), 30)} {_value(one.value)}{note}"
+    return line(f"{pad(clean(one.layer, 8), 8)} {pad(clean(one.name, 48), 30)} {_value(one.value)}{note}")
 
 
 def change_lines(changes: Iterable[ConfigChange], width: int) -> list[str]:

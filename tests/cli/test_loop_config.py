@@ -118,7 +118,7 @@ def test_why_is_one_analyzer_in_full(deja: Deja, demo: Path) -> None:
     )
     assert "next: deja loop list" in done.out
     told = deja("why", "loop.goal_stagnation", "--db", demo, "--format", "json").json
-    assert told["next"] == "deja loop enable goal_stagnation --because REASON"
+    assert told["next"] == "deja loop enable goal_stagnation --because WHY"
     unknown = deja("why", "tool_failures", "--db", demo)
     assert unknown.code == 1
     assert "LOP-E033 there is no analyzer tool_failures" in unknown.err
@@ -152,7 +152,7 @@ def test_analyzers_lists_what_each_looks_for_and_what_was_set(deja: Deja, demo: 
         (Activation("disabled", hint="policy"), "off, by the host's policy"),
         (Activation("disabled", hint="file"), "off, by this memory"),
         (Activation("disabled", hint="sync"), "off, by another copy of this memory"),
-        (Activation("disabled", hint="default"), "off unless it is switched on"),
+        (Activation("disabled", hint="default"), "off unless switched on"),
         (Activation("failed", hint="LOP-E030 failed: ValueError"), "failed: LOP-E030 failed: ValueError"),
         (Activation("quiet\x1b[2J"), "quiet\\x1b[2J"),
     ],
