@@ -30,6 +30,7 @@ from deja_tui.text import (
     fence,
     fold,
     nfc,
+    note_words,
     pad,
     reason,
     strip_terminal_codes,
@@ -540,3 +541,21 @@ def test_a_megabyte_is_read_no_further_than_it_is_shown(reader: str, piece: str)
 def test_the_version_of_the_signature_is_pinned() -> None:
     """Lessons hold signatures: whoever changes the rules changes this number, and migrates."""
     assert text.SIGNATURE_VERSION == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Deploy, finished... OK ok!", {"deploy", "finished", "ok"}),
+        ("we DON\u2019T ship; they don't", {"we", "do", "not", "ship", "they"}),
+        ("a_b-c/d 4.11", {"a", "b", "c", "d", "4", "11"}),
+        ("用户喜欢", {"用户喜欢"}),
+        ("STRASSE cafe\u0301", {"strasse", "café"}),
+        ("!!! ???", set()),
+        ("", set()),
+        ("x " * 10_000, set()),
+    ],
+)
+def test_the_words_of_a_note(text: str, words: set[str]) -> None:
+    """TEXT-5: folded, each once, cut at everything but letters and digits; too long a text has none."""
+    assert note_words(text) == words

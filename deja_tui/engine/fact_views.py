@@ -26,6 +26,8 @@ ENDING: Final = ("fact", "observation")
 """The types that declare how long they hold: spec loop-engine §4.5."""
 MANY_NOTES: Final = 20_000
 """The budget of near-duplicates (D12): so many notes are compared, the first to arrive, however many there are."""
+EXPIRY_MARK: Final = "invalidation_type"
+EXPIRED: Final = "expired"
 NOTE_FIELDS: Final = ("body", "content", "text", "object")
 
 
@@ -52,6 +54,11 @@ def holds_at(grain: StoredGrain, at: int) -> bool:
     """Whether the grain's own validity covers ``at`` (epoch ms), both bounds included."""
     since, until = moment(grain.get("valid_from")), moment(grain.get("valid_to"))
     return (since is None or since <= at) and (until is None or at <= until)
+
+
+def says_expired(grain: StoredGrain) -> bool:
+    """Whether the grain is marked as past its end, as the milder change of the staleness analyzer does it."""
+    return bool(grain.get(EXPIRY_MARK) == EXPIRED)
 
 
 def note_text(grain: StoredGrain) -> str:

@@ -6,8 +6,9 @@ Harm: recall answers with both; each copy believes in its own change.
 Fires: two or more values among the tips of one fork that lie under one namespace, subject and relation. One new grain
 takes the place of all tips; which value it has is the reviewer's choice (D20), that of the newest by default. Undo opens
 all tips again.
-Stays quiet: values that were added side by side, however many; tips that say the same, which are duplicates; tips that
-were moved to another namespace, subject or relation, which nobody can merge into one; a fork that was merged.
+Stays quiet: values that were added side by side, however many; tips that say the same, which are duplicates; a tip whose
+own validity has ended or has not begun; tips that were moved to another namespace, subject or relation, which nobody can
+merge into one; a fork that was merged.
 Hostile text: values are shown cleaned, cut and in quotes of their own. The new grain takes over the fields of a tip as
 they are, nothing is put together from text.
 Apply class: never automatic.
@@ -32,7 +33,7 @@ from deja_tui.engine.fact_drafts import (
     room,
     values_line,
 )
-from deja_tui.engine.fact_views import by_age
+from deja_tui.engine.fact_views import by_age, holds_at
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, Alternative, Merge, Operation, Retire, size
 from deja_tui.engine.substrate import StoredGrain
@@ -67,11 +68,11 @@ class ForkSurfacing:
 
 
 def _forked(ctx: Context, after: int) -> Iterable[list[StoredGrain]]:
-    """Tips under one key with more than one value, for every fork of facts."""
+    """Tips under one key with more than one value that holds now, for every fork of facts."""
     for tips in ctx.read.forks(ctx.namespaces, after):
         keys: dict[tuple[str, ...], list[StoredGrain]] = {}
         for tip in tips:
-            if tip.type == "fact" and fact_key(tip):
+            if tip.type == "fact" and fact_key(tip) and holds_at(tip, ctx.now_ms):
                 keys.setdefault(fact_key(tip)[:3], []).append(tip)
         for _, group in sorted(keys.items()):
             if len({fact_key(tip)[3] for tip in group}) > 1:

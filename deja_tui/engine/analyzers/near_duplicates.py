@@ -8,7 +8,7 @@ that is near to *it*, so that a chain of small changes does not end in one clust
 retired in its favour; the reviewer may keep the newest instead.
 Stays quiet: where what differs is a number, a negation, a pair of opposites or a name, which turn one statement into
 another however many words it has; where more than one word has changed its place, because *ana called bo* is not *bo called
-ana*; notes about two subjects; notes with another validity; texts without words, or too long
+ana*; notes about two subjects; notes with another validity; notes marked as expired; texts without words, or too long
 to compare.
 Cost: at 0.9 or more only notes that share a signature are read (D12). A lower value compares all notes in memory, and the
 probe says how many; at most `MANY_NOTES` of them, the first to arrive.
@@ -31,7 +31,7 @@ from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import retires, room
-from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text
+from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text, says_expired
 from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.text import compact_json, fold, note_order
@@ -168,7 +168,7 @@ def _distinct(grains: Iterable[StoredGrain]) -> list[_Note]:
     found: dict[tuple[tuple[str, ...], str, str], _Note] = {}
     for grain in grains:
         order = note_order(note_text(grain))
-        if order:
+        if order and not says_expired(grain):
             subject, validity = grain.get("subject"), [grain.get(name) for name in _VALIDITY]
             key = (order, fold(subject) if isinstance(subject, str) else "", compact_json(validity))
             found.setdefault(key, _Note(*key, [], frozenset(order))).grains.append(grain)

@@ -21,15 +21,13 @@ from typing import Final
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import Draft
 from deja_tui.engine.fact_drafts import carried
-from deja_tui.engine.fact_views import moment, note_text
+from deja_tui.engine.fact_views import EXPIRED, EXPIRY_MARK, moment, note_text, says_expired
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, Alternative, Forget, Operation, Supersede, size
 from deja_tui.engine.substrate import StoredGrain
 
 ACTION: Final = "expire"
-EXPIRED: Final = "expired"
-MARK: Final = "invalidation_type"
-_REASON: Final = {MARK: EXPIRED, "invalidation_reason": "it is past its declared end"}
+_REASON: Final = {EXPIRY_MARK: EXPIRED, "invalidation_reason": "it is past its declared end"}
 _MEDIUM_DAYS: Final = 90
 
 
@@ -59,7 +57,7 @@ def _ended(ctx: Context, after: int) -> Iterable[StoredGrain]:
     grace = int(ctx.params["grace_days"]) * DAY_MS
     for grain in ctx.read.ended(ctx.namespaces, ctx.now_ms - grace, after, ctx.looked_at - grace):
         ctx.spend()
-        if grain.get(MARK) != EXPIRED:
+        if not says_expired(grain):
             yield grain
 
 
