@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from deja_tui.engine.objects import Recommendation
+from deja_tui.engine.objects import Delivered, Recommendation
 from deja_tui.engine.outcomes import CONTRADICTIONS, TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.present.outcomes import NONE_YET, counts, outcome_lines, span, word
+from deja_tui.present.plain import detail_lines
+from deja_tui.present.recommendation import delivered
 from deja_tui.text import cells
 from tests.present import build
 from tests.present.hostile import HOSTILE as TEXTS
@@ -104,3 +106,20 @@ def test_no_word_claims_a_cause() -> None:
     """D23: a memory knows what came before and after, not why."""
     told = " ".join(outcome_lines([reviewed(outcome(9, 2, 20, 30))], 120))
     assert not re.search(r"\b(improved|worse|better|fixed|regress|helped|because)\w*", told)
+
+
+def test_a_detail_shows_what_was_measured_and_delivered() -> None:
+    """D23 and D53: under the finding, in the words of the report; before the first horizon it says so."""
+    detail = replace(build.tool_failure(), status="applied", plan=None)
+    metric = {"metric": TOOL_ERRORS, "subject": "t", "relation": "boom"}
+    detail = replace(detail, recommendation=replace(detail.recommendation, metric=metric))
+    assert any("not measured yet" in told for told in detail_lines(detail, NOW, 100))
+    measured = (outcome(5, 1, 6, 9), outcome(9, 2, 20, 30, horizon_ms=7 * DAY))
+    told = detail_lines(replace(detail, outcomes=measured, delivered=Delivered(3, NOW)), NOW, 100)
+    rows = [line.strip() for line in told if re.match(r" (outcome|delivered) ", line)]
+    assert [re.sub(" +", " ", row) for row in rows] == [
+        "outcome 1 day: 5 of 6 calls failed that way before, 1 of 9 after: changed",
+        "outcome 7 days: 9 of 20 calls failed that way before, 2 of 30 after: fewer",
+        "delivered 3 times, last 2026-03-02 09:00Z",
+    ]
+    assert delivered(Delivered(1, NOW)) == "once, last 2026-03-02 09:00Z"
