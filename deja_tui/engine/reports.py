@@ -33,7 +33,7 @@ def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow
         listed = _without_undead(substrate, listed)
     ours = {
         identity
-        for identity, rows in views.ledger_by_identity(substrate, list(theirs)).items()
+        for identity, rows in (views.ledger_by_identity(substrate, list(theirs)) if theirs else {}).items()
         if not all(row.foreign for row in rows)
     }
     rows = []

@@ -54,7 +54,7 @@ from tests.engine.helpers import ANA, BEN, EVERY_TYPE, go
 from tests.support import DAY, NOW
 
 BOT = caller("agent:worker")
-PATH = "/memories/notes.md"
+PATH = "/memories/agents.md"  # an instruction document: tool failures offer a line in it (D27)
 SUBJECTS = st.sampled_from(["acme", "bob"])
 RELATIONS = st.sampled_from(["likes", "status"])
 VALUES = st.sampled_from(["tea", "Tea", "coffee", "gold"])
@@ -314,7 +314,7 @@ class Histories(RuleBasedStateMachine):
             if kind == "query":
                 return {"target": "query:open", "edit": {"body": body}}
             if kind == "doc":
-                return {"target": "doc:notes.md", "edit": {"text": text}}
+                return {"target": "doc:agents.md", "edit": {"text": text}}
             if kind == "host":
                 return {"target": "host:cron", "data": {"run": value}}
             if kind == "revert":

@@ -126,7 +126,7 @@ def test_a_template(story: Story) -> None:
     story.decide(address, "approve", "apply")
 
     def rendered() -> str:
-        return str(story("user:eve", lambda m: m.cal('RECALL facts FORMAT TEMPLATE brief').as_json()["text"]))
+        return str(story("user:eve", lambda m: m.cal("RECALL facts FORMAT TEMPLATE brief").as_json()["text"]))
 
     assert rendered().strip() == "acme is gold"
     again = story.propose(target="template:brief", evidence=[seen], edit={"body": "{{subject}}!"})
@@ -169,6 +169,31 @@ def test_a_document_that_moved_on(story: Story) -> None:
         story.decide(address, "apply")
     assert story("user:eve", lambda m: m.docs.view("/memories/agents.md").text) == "Be honest.\n"
     story.decide(address, "withdraw")
+
+
+def test_a_lesson_as_a_line_of_the_instructions(story: Story) -> None:
+    """D27: where an instruction document is here, a tool failure offers a line in it beside the fact, always by approval."""
+    story("user:eve", lambda memory: memory.docs.create("/memories/agents.md", "Be kind.\n"))
+    for number in range(5):
+        story("user:eve", lambda m, n=number: m.record_tool_call("curl", "timeout", True, call_id=f"c{n}"))
+    story("user:eve", lambda memory: memory.loop.run())
+    (row,) = story("user:eve", lambda memory: memory.loop.queue())
+    detail = story("user:eve", lambda memory: memory.loop.show(row.address))
+    edits = [
+        n for n, one in enumerate(detail.recommendation.choices) if one.operations[-1].kind == "doc_edit"
+    ]
+    assert len(edits) == 1
+    before = story.recalled()
+    receipt = story(
+        "user:ana", lambda m: m.loop.approve_and_apply(row.address, because="seen", choice=edits[0])
+    )
+    assert receipt.chain_verified
+    text = story("user:eve", lambda memory: memory.docs.view("/memories/agents.md").text)
+    assert text.startswith("Be kind.\n")
+    assert "curl" in text
+    story.decide(row.address, "rollback")
+    assert story.recalled() == before
+    assert story("user:eve", lambda memory: memory.docs.view("/memories/agents.md").text) == "Be kind.\n"
 
 
 def test_a_document_outside(story: Story) -> None:
