@@ -10,6 +10,10 @@ refused with LOP-E020 and is told who decided.
 * LIF-3  nobody approves what they created (D14), on every surface, without exception.
 * LIF-4  a destructive apply needs an earlier approval, the admin right and the caller's flag (D19).
 * LIF-5  nothing is applied or rolled back on a chain that does not verify.
+* LIF-6  an apply carries out the alternative that the approval names, and no other (D20); its gates are those of that one.
+* LIF-7  what lies outside this memory is never applied by it, only marked; what lies inside is never marked (D27).
+* LIF-8  a revert is an undo with an approval of its own: the original is rolled back in the same act, and its entry names
+  the revert.
 """
 
 from __future__ import annotations

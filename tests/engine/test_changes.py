@@ -296,7 +296,7 @@ def test_versions_keep_their_order_when_the_clock_stands_still(substrate: Substr
 
 
 def test_a_revert_is_an_undo_with_its_own_approval(substrate: Substrate) -> None:
-    """Design §8: the original is rolled back, its entry names the revert; recall is what it was before the original."""
+    """Design §8, LIF-8: the original is rolled back, its entry names the revert; recall is what it was before the original."""
     heads = rivals(substrate, "gold", "silver")
     before = recalled(substrate)
     original = decided(substrate, [merged(heads)], heads)

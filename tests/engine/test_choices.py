@@ -43,7 +43,7 @@ def conflict(substrate: Substrate) -> tuple[str, str, str]:
 
 @pytest.mark.parametrize("choice", [0, 1])
 def test_an_apply_carries_out_what_was_approved(substrate: Substrate, choice: int) -> None:
-    """D20: the choice is stored in the approval; the apply executes that alternative and its undo takes it back."""
+    """D20, LIF-6: the choice is stored in the approval; the apply executes that alternative and its undo takes it back."""
     gold, silver, address = conflict(substrate)
     before = recalled(substrate)
     lifecycle.approve(substrate, address, "seen", ANA, NOW, choice)
@@ -205,7 +205,7 @@ def outside(substrate: Substrate, target: str = "host:cron/retention") -> str:
 
 @pytest.mark.parametrize("target", ["host:cron/retention", "doc:AGENTS.md"])
 def test_what_the_host_did_is_noted(substrate: Substrate, target: str) -> None:
-    """D27: approved, done outside, marked: audited like any transition, with nothing written and nothing to undo."""
+    """D27, LIF-7: approved, done outside, marked: audited like any transition, with nothing written and nothing to undo."""
     address = outside(substrate, target)
     before = recalled(substrate)
     lifecycle.approve(substrate, address, "good", ANA, NOW)
