@@ -28,6 +28,7 @@ import apsw
 from deja_tui.errors import DejaError
 from deja_tui.store import chains, effects, oplog, read
 from deja_tui.store.codec import Grain, decode
+from deja_tui.store.effects import Told
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import (
     is_address,
@@ -89,23 +90,34 @@ class Tally:
 
 
 class Effects:
-    """What audits tell of grains, by address: read once an import, and added to as audits come (INV-ARRIVE-7)."""
+    """What audits tell of grains, read once an import, and added to as audits come (INV-ARRIVE-7)."""
 
     def __init__(self) -> None:
-        self._told: dict[str, list[tuple[int, object, object]]] | None = None
+        self._on: dict[str, list[Told]] | None = None
+        self._by: dict[str, list[Told]] = {}
 
-    def add(self, address: str, hlc: int, do: object, by: object) -> None:
-        """An audit with this clock came. Until the first look there is nothing to add to."""
-        if self._told is not None:
-            self._told.setdefault(address, []).append((hlc, do, by))
+    def add(self, told: Told) -> None:
+        """An audit came. Until the first look there is nothing to add to."""
+        if self._on is not None:
+            self._on.setdefault(told.grain, []).append(told)
+            if isinstance(told.by, str):
+                self._by.setdefault(told.by, []).append(told)
 
-    def of(self, db: apsw.Connection, address: str) -> list[tuple[int, object, object]]:
-        """(clock, what was done, by what) of each effect on a grain, in the order of their clocks."""
-        if self._told is None:
-            self._told = {}
-            for hlc, grain, do, by in effects.told(db):
-                self.add(grain, hlc, do, by)
-        return sorted(self._told.get(address, ()), key=lambda effect: effect[0])
+    def on(self, db: apsw.Connection, address: str) -> list[Told]:
+        """Effects on a grain, in the order of their clocks."""
+        return sorted(self._read(db).get(address, ()), key=lambda told: told.hlc)
+
+    def by(self, db: apsw.Connection, address: str) -> list[Told]:
+        """Effects by which a grain took another's place."""
+        self._read(db)
+        return self._by.get(address, [])
+
+    def _read(self, db: apsw.Connection) -> dict[str, list[Told]]:
+        if self._on is None:
+            self._on = {}
+            for told in effects.told(db):
+                self.add(told)
+        return self._on
 
 
 class Arrivals(Act):
@@ -295,6 +307,11 @@ class Arrivals(Act):
         self._buries = True
         self._tally.applied += 1
         self._tally.forgotten += 1
+        for told in self._told.by(self._db, row.digest.hex()):
+            if (
+                told.do == "supersede"
+            ):  # its audit came first, and could not tell yet where the erased one had stood
+                self._effect(row, told)
 
     def _remember(self, address: str) -> None:
         """Keep a grain for those who must erase what else tells of it; a damaged one cannot be read."""
@@ -313,17 +330,17 @@ class Arrivals(Act):
     # --- effects of audits --------------------------------------------------------------------------
 
     def _effects(self, row: Row, grain: Grain) -> None:
-        for address, do, by in effects.told_by(grain.type, grain.fields):
-            self._effect(row, do, address, by)
-            self._told.add(address, row.hlc, do, by)
+        for told in effects.told_by(grain.type, grain.fields, row.hlc):
+            self._effect(row, told)
+            self._told.add(told)
 
     def _late_effects(self, row: Row) -> None:
         """Carry out on a grain that has just come what audits had told of it before."""
-        address = row.digest.hex()
-        for hlc, do, by in self._told.of(self._db, address):
-            self._effect(row._replace(hlc=hlc), do, address, by)
+        for told in self._told.on(self._db, row.digest.hex()):
+            self._effect(row, told)
 
-    def _effect(self, row: Row, do: object, address: str, by: object) -> None:
+    def _effect(self, row: Row, told: Told) -> None:
+        hlc, address, do, by = told
         target = self._look(address)
         if target is None:
             return
@@ -337,15 +354,15 @@ class Arrivals(Act):
             last == do == "retire" and last_by != other
         )  # two copies retired it in favour of two grains
         if (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead):
-            self._mark(do, target.gid, other if do == "retire" else None, target.gid, row.hlc)
+            self._mark(do, target.gid, other if do == "retire" else None, target.gid, hlc)
         elif do == "supersede" and is_address(by) and self._tomb(str(by)) is not None:
             # the grain that took its place was erased, perhaps before it could come here
             lead = "UPDATE tombstone SET prev = ? WHERE gid = ? AND prev IS NULL"
             self._db.execute(lead, (target.gid, other))
             if not target.dead:
-                self._mark("supersede", target.gid, other, other or target.gid, row.hlc)
+                self._mark("supersede", target.gid, other, other or target.gid, hlc)
         elif do == "reopen" and target.dead and last_by == other:
-            self._mark("reopen", target.gid, None, target.gid, row.hlc)
+            self._mark("reopen", target.gid, None, target.gid, hlc)
             if chains.close_again(self._tx, target.gid, target.digest, target.namespace):
                 self._tally.applied += 1
 

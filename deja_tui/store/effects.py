@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 
@@ -25,23 +25,29 @@ _OF_ERASURES: Final = (
     f" AND g.ns IN (SELECT id FROM space WHERE name = 'agent:authz') AND {_HOLDS}"
 )
 
-Effect = tuple[str, object, object]
-"""Address of a grain, what was done to it, by what."""
+
+class Told(NamedTuple):
+    """One effect: the clock of the audit, the grain's address, what was done to it, and by what."""
+
+    hlc: int
+    grain: str
+    do: object
+    by: object
 
 
-def told_by(type_: str, fields: Mapping[str, Any]) -> Iterator[Effect]:
-    """The effects that one grain tells; none, unless it is an audit."""
+def told_by(type_: str, fields: Mapping[str, Any], hlc: int) -> Iterator[Told]:
+    """The effects that one grain with this clock tells; none, unless it is an audit."""
     context = fields.get("context")
     if type_ != "observation" or not isinstance(context, Mapping) or context.get("audit") not in _AUDITS:
         return
     effects = context.get("effects")
     for effect in effects if isinstance(effects, list) else ():
         if isinstance(effect, Mapping) and is_address(effect.get("grain")):
-            yield str(effect["grain"]), effect.get("do"), effect.get("by")
+            yield Told(hlc, str(effect["grain"]), effect.get("do"), effect.get("by"))
 
 
-def told(db: apsw.Connection) -> Iterator[tuple[int, str, object, object]]:
-    """(clock of the audit, effect) of every audit here."""
+def told(db: apsw.Connection) -> Iterator[Told]:
+    """The effects of every audit here."""
     return _read(db, _ALL)
 
 
@@ -49,16 +55,15 @@ def closed_by_erased(db: apsw.Connection) -> Iterator[tuple[str, str]]:
     """(grain, what took its place and was erased), as the audits of the erasures tell it."""
     if scalar(db, "SELECT 1 FROM tombstone LIMIT 1") is None:
         return
-    for _, grain, do, by in _read(db, _OF_ERASURES):
-        if do == "supersede" and is_address(by):
-            yield grain, str(by)
+    for effect in _read(db, _OF_ERASURES):
+        if effect.do == "supersede" and is_address(effect.by):
+            yield effect.grain, str(effect.by)
 
 
-def _read(db: apsw.Connection, sql: str) -> Iterator[tuple[int, str, object, object]]:
+def _read(db: apsw.Connection, sql: str) -> Iterator[Told]:
     for hlc, body in rows(db, sql):
         try:
             fields = unfold(body)[1]
         except DejaError:
             continue  # `verify` names what is damaged; what it told is lost
-        for effect in told_by("observation", fields):
-            yield (hlc, *effect)
+        yield from told_by("observation", fields, hlc)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from deja_tui.store.codec import Grain, address, encode, make_grain
 from deja_tui.store.memory import Store
 from deja_tui.store.write import with_parent
-from tests.store.helpers import Clock, add, call, fact, forget, note, refuses
+from tests.store.helpers import Clock, add, call, everything, fact, forget, note, refuses
 from tests.store.rows import ADD, FORGET, SUPERSEDE, Row, row, write
 from tests.support import NOW
 
@@ -311,6 +312,26 @@ def test_effects_on_a_grain_that_comes_later_are_carried_out_then(
         assert [one.get(address).live for address in (first, second, third)] == [False, True, True]  # type: ignore[union-attr]
         assert one.verify(deep=True) == ()
     assert two.import_bundle(tmp_path / "b.mgb").applied == 0
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_what_took_a_place_and_was_erased_closes_it_in_any_order(
+    store: Store, order: tuple[int, ...]
+) -> None:
+    """INV-ARRIVE-7: the audit, the grain it tells of, and the erasure itself come apart, in bundles that overlap."""
+    old = encode(fact("old"))
+    gone = address(superseding(address(old), fact("new")))
+    effects = [{"do": "supersede", "grain": address(old), "by": gone}]
+    told = audit(effects, kind="tier2", namespace="agent:authz")
+    rows = [row(ADD, HLC + 3, told), row(ADD, HLC + 1, old), row(FORGET, HLC + 2, address=gone)]
+    for number in order:
+        take(store, rows[number])
+    assert not store.get(address(old)).live  # type: ignore[union-attr]
+    assert store.verify(deep=True) == ()
+    before = everything(store)
+    for number in order:
+        take(store, rows[number])
+    assert everything(store) == before
 
 
 def test_a_reopening_of_something_else_is_not_ours(store: Store) -> None:
