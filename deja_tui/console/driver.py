@@ -1,20 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How keys are read from the terminal: Textual's driver, with pastes tamed before they are parsed."""
+"""What the console writes to a terminal, and how keys come in: a driver for Textual that compares each frame with the last.
+
+* DRIVER-1  What Textual writes is taken into a grid; only what differs from what the terminal shows is sent.
+* DRIVER-2  Resizing, resuming and repainting forget what the terminal shows: everything is sent again.
+* DRIVER-3  What is not about cells (modes, titles, the clipboard) passes through in its order.
+* DRIVER-4  A large frame is marked as one update where the terminal offers that; a small one needs no marks.
+* DRIVER-5  Leaving the screen leaves the terminal's own colours behind.
+"""
 
 from __future__ import annotations
 
 import os
 import selectors
+import shutil
+import threading
 from codecs import getincrementaldecoder
-from typing import Final
+from typing import Any, Final
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from deja_tui.console.delta import Pen, draw
+from deja_tui.console.grid import Grid
 from deja_tui.console.pasting import Pasting
 
 _READ: Final = 4_096  # bytes
 _WAIT: Final = 0.1  # seconds; the parser's own time-out for a lone Esc is looked at this often
+_SYNC_BEGIN: Final = "\x1b[?2026h"
+_SYNC_END: Final = "\x1b[?2026l"
+_ENTER: Final = "\x1b[?1049h"
+_LEAVE: Final = "\x1b[?1049l"
+_LARGE: Final = 1_024  # characters
 
 
 class TerminalDriver(LinuxDriver):
@@ -36,3 +52,98 @@ class TerminalDriver(LinuxDriver):
                         self.process_message(message)
                 for message in parser.tick():
                     self.process_message(message)
+
+
+class Canvas:
+    """What the terminal shows, what it should show, and the bytes between the two. Used under one lock."""
+
+    def __init__(self, columns: int, lines: int) -> None:
+        self.wanted = Grid(columns, lines)
+        self.shown = Grid(columns, lines)
+        self.pen = Pen()
+        self.known = False
+        self.sent = 0  # characters, for the help screen
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Take another size; what was there is painted anew by the program (DRIVER-2)."""
+        if (columns, lines) != (self.wanted.columns, self.wanted.lines):
+            self.wanted = Grid(columns, lines)
+            self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known of what the terminal shows (DRIVER-2)."""
+        self.known = False
+
+    def frame(self, data: str, *, sync: bool) -> str:
+        """What to send for what was written (DRIVER-1, DRIVER-3, DRIVER-4)."""
+        passed = self.wanted.feed(data)
+        before = "".join(code for code in passed if code not in (_SYNC_BEGIN, _SYNC_END, _LEAVE))
+        after = ""
+        if _ENTER in passed:
+            self.forget()
+        if _LEAVE in passed:
+            # The program paints no more; what it left on its screen is gone with the screen (DRIVER-5).
+            after = "\x1b[m" + _LEAVE
+            self.pen.forget()
+            self.known = False
+        else:
+            self._draw()
+        cells = self.pen.take()
+        if sync and len(cells) > _LARGE:
+            cells = _SYNC_BEGIN + cells + _SYNC_END
+        told = before + cells + after
+        self.sent += len(told)
+        return told
+
+    def again(self) -> str:
+        """Everything, for a terminal that something else has written on (DRIVER-2)."""
+        self.forget()
+        self._draw()
+        told = self.pen.take()
+        self.sent += len(told)
+        return told
+
+    def _draw(self) -> None:
+        if not self.known:
+            if all(cell == row[0] for row in self.wanted.rows for cell in row):
+                return  # nothing was painted yet
+            self.shown = Grid(self.wanted.columns, self.wanted.lines)
+            self.pen.forget()
+            self.pen.out.append("\x1b[m\x1b[H\x1b[2J")
+            self.pen.style = self.shown.style
+            self.pen.x = self.pen.y = 0
+            self.known = True
+        draw(self.shown, self.wanted, self.pen)
+        x, y = min(self.wanted.x, self.wanted.columns - 1), self.wanted.y
+        self.pen.place(x, y)
+
+
+class DifferenceDriver(TerminalDriver):
+    """Sends changed cells only."""
+
+    def __init__(self, app: Any, **kwargs: Any) -> None:
+        super().__init__(app, **kwargs)
+        self.canvas = Canvas(*self._get_terminal_size())
+        self.sync = False
+        self.lock = threading.RLock()
+
+    def write(self, data: str) -> None:
+        """Take what Textual writes; what the terminal is sent of it is decided here."""
+        with self.lock:
+            self.sync = self.sync or data == _SYNC_BEGIN
+            self.canvas.resize(*shutil.get_terminal_size())
+            told = self.canvas.frame(data, sync=self.sync)
+        if told:
+            super().write(told)
+
+    def repaint(self) -> None:
+        """Send everything again."""
+        with self.lock:
+            told = self.canvas.again()
+        super().write(told)
+
+    def start_application_mode(self) -> None:
+        """Begin, or come back from a stop: whatever the terminal shows now is not ours (DRIVER-2)."""
+        with self.lock:
+            self.canvas.forget()
+        super().start_application_mode()  # type: ignore[no-untyped-call]

@@ -102,12 +102,12 @@ def launch(
 
 
 def _driver() -> type[Driver] | None:
-    """The console's own driver where it can run; Windows keeps Textual's."""
+    """The driver that sends differences; with ``DEJA_DRIVER=stock`` whole frames, as Textual's. Windows keeps Textual's."""
     if sys.platform == "win32":
         return None
-    from deja_tui.console.driver import TerminalDriver
+    from deja_tui.console.driver import DifferenceDriver, TerminalDriver
 
-    return TerminalDriver
+    return TerminalDriver if os.environ.get("DEJA_DRIVER") == "stock" else DifferenceDriver
 
 
 def _check_terminal() -> None:

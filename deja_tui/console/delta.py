@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fewest bytes from one screen to the next: changed cells only, rows shifted where they moved.
+
+* DELTA-1  After the bytes the terminal shows the wanted grid, whatever it showed of the former one.
+* DELTA-2  Rows that moved as a block are shifted by a scroll region when that saves more than it costs.
+* DELTA-3  A row that is uncertain is written anew as a whole, and the cursor is placed again after every character whose
+  width terminals disagree about (GRID-3).
+* DELTA-4  The line is erased to its end only where nothing but the terminal's own background is wanted, because not every
+  terminal erases in the colour that is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from deja_tui.console.grid import EMPTY, PLAIN, Cell, Grid, Style, doubtful, width
+
+_OFF_OF: Final = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 53: 55}
+_JOIN: Final = 4  # a gap of so many equal cells is cheaper written again than jumped over
+_LEAST_MOVED: Final = 3
+_LEAST_SAVED: Final = 24  # bytes of the sequence that scrolls
+_MOVE: Final = 6  # bytes that place the cursor
+
+
+@lru_cache(maxsize=8_192)
+def restyle(now: Style, then: Style) -> str:
+    """The colour sequence that leads from one style to another, "" when they are one."""
+    if now == then:
+        return ""
+    if then == PLAIN:
+        return "\x1b[m"
+    whole = [str(attr) for attr in then.attrs] + [part for part in (then.fg, then.bg) if part]
+    anew = "\x1b[0;" + ";".join(whole) + "m"
+    gone = [attr for attr in now.attrs if attr not in then.attrs]
+    if any(attr not in _OFF_OF for attr in gone):
+        return anew
+    off = list(dict.fromkeys(_OFF_OF[attr] for attr in gone))
+    # one code switches bold and dim off together: what is still wanted of them is switched on again
+    kept = [a for a in now.attrs if a in then.attrs and _OFF_OF.get(a) not in off]
+    codes = [str(code) for code in off] + [str(attr) for attr in then.attrs if attr not in kept]
+    if now.fg != then.fg:
+        codes.append(then.fg or "39")
+    if now.bg != then.bg:
+        codes.append(then.bg or "49")
+    change = "\x1b[" + ";".join(codes) + "m"
+    return change if len(change) <= len(anew) else anew
+
+
+class Pen:
+    """What the terminal's cursor stands on and writes with, and the bytes that are collected for it."""
+
+    def __init__(self) -> None:
+        self.x = self.y = -1  # unknown
+        self.style: Style | None = None
+        self.out: list[str] = []
+
+    def forget(self) -> None:
+        """Nothing is known of the terminal any more."""
+        self.x = self.y = -1
+        self.style = None
+
+    def take(self) -> str:
+        """The bytes so far."""
+        told, self.out = "".join(self.out), []
+        return told
+
+    def place(self, x: int, y: int) -> None:
+        """Move the cursor, by the shortest way."""
+        if (x, y) == (self.x, self.y):
+            return
+        if y == self.y and 0 <= self.x < x:
+            right = x - self.x
+            self.out.append("\x1b[C" if right == 1 else f"\x1b[{right}C")
+        elif y == self.y and x == 0 and self.x > 0:
+            self.out.append("\r")
+        elif x == 0:
+            self.out.append(f"\x1b[{y + 1}H" if y else "\x1b[H")
+        else:
+            self.out.append(f"\x1b[{y + 1};{x + 1}H")
+        self.x, self.y = x, y
+
+    def dress(self, style: Style) -> None:
+        """Write in ``style`` from here on."""
+        self.out.append(
+            ("\x1b[m" + restyle(PLAIN, style)) if self.style is None else restyle(self.style, style)
+        )
+        self.style = style
+
+    def write(self, cells: Sequence[Cell], columns: int) -> None:
+        """Write cells from where the cursor stands."""
+        for char, style in cells:
+            if not char:
+                continue
+            if style != self.style:
+                self.dress(style)
+            self.out.append(char)
+            self.x += width(char[0])
+            if len(char) > 1 or not " " <= char <= "~":
+                self._doubt(char)
+        if self.x >= columns:
+            self.x = self.y = -1  # at the edge terminals differ
+
+    def _doubt(self, char: str) -> None:
+        """After a character whose width is uncertain the cursor is placed again (DELTA-3)."""
+        if len(char) > 1 or width(char) == 2:
+            x, y = self.x, self.y
+            self.x = self.y = -1
+            self.place(x, y)
+
+    def erase_line(self) -> None:
+        """Erase from the cursor to the end of the line, in the terminal's own background (DELTA-4)."""
+        if self.style is None or self.style.bg or self.style.attrs:
+            self.dress(PLAIN)
+        self.out.append("\x1b[K")
+
+
+def draw(shown: Grid, wanted: Grid, pen: Pen) -> None:
+    """Collect in ``pen`` what makes a terminal that shows ``shown`` show ``wanted``, and let ``shown`` show it, too."""
+    changed = [y for y in range(wanted.lines) if shown.rows[y] != wanted.rows[y]]
+    if len(changed) >= _LEAST_MOVED:
+        _shift(shown, wanted, changed, pen)
+        changed = [y for y in range(wanted.lines) if shown.rows[y] != wanted.rows[y]]
+    for y in changed:
+        if doubtful(wanted.rows[y]) or doubtful(shown.rows[y]):
+            _whole_row(wanted, y, pen)
+        else:
+            _row(shown.rows[y], wanted.rows[y], y, pen, wanted.columns)
+    shown.copy_from(wanted)
+
+
+# --- rows -------------------------------------------------------------------------------------------
+
+
+def _row(old: list[Cell], new: list[Cell], y: int, pen: Pen, columns: int) -> None:
+    end = columns
+    while end and new[end - 1] == EMPTY:
+        end -= 1
+    for first, last in _runs(old, new, end):
+        pen.place(first, y)
+        pen.write(new[first:last], columns)
+    first = next((x for x in range(end, columns) if old[x] != EMPTY), columns)
+    if first < columns:
+        pen.place(first, y)
+        left = columns - first
+        if left <= 3 and pen.style == PLAIN and all(old[x] != EMPTY for x in range(first, columns)):
+            pen.write(new[first:columns], columns)
+        else:
+            pen.erase_line()
+
+
+def _runs(old: list[Cell], new: list[Cell], end: int) -> list[tuple[int, int]]:
+    """Spans of changed cells below ``end``; short gaps are part of a span when they are written in its style."""
+    spans: list[tuple[int, int]] = []
+    x = 0
+    while x < end:
+        if old[x] == new[x]:
+            x += 1
+            continue
+        first = x
+        while x < end and old[x] != new[x]:
+            x += 1
+        if spans and first - spans[-1][1] <= _JOIN and _one_style(new[spans[-1][1] - 1 : first + 1]):
+            spans[-1] = (spans[-1][0], x)
+        else:
+            spans.append((first, x))
+    return spans
+
+
+def _one_style(cells: Sequence[Cell]) -> bool:
+    return all(style == cells[0][1] for _, style in cells)
+
+
+def _whole_row(wanted: Grid, y: int, pen: Pen) -> None:
+    """An uncertain row: its line is erased and written anew (DELTA-3)."""
+    row = wanted.rows[y]
+    pen.x = pen.y = -1
+    pen.place(0, y)
+    pen.erase_line()
+    end = wanted.columns
+    while end and row[end - 1] == EMPTY:
+        end -= 1
+    pen.write(row[:end], wanted.columns)
+    pen.x = pen.y = -1
+
+
+# --- shifting ---------------------------------------------------------------------------------------
+
+
+def _shift(shown: Grid, wanted: Grid, changed: list[int], pen: Pen) -> None:
+    """Scroll a block of rows when most of it is there already, a few rows away (DELTA-2)."""
+    best: tuple[int, int, int, int] | None = None
+    first, last = changed[0], changed[-1]
+    places: dict[tuple[Cell, ...], list[int]] = {}
+    for y in range(first, last + 1):
+        if not doubtful(shown.rows[y]):
+            places.setdefault(tuple(shown.rows[y]), []).append(y)
+    moved: dict[int, list[int]] = {}
+    for y in changed:
+        if doubtful(wanted.rows[y]) or all(cell == EMPTY for cell in wanted.rows[y]):
+            continue
+        for from_ in places.get(tuple(wanted.rows[y]), ()):
+            if from_ != y:
+                moved.setdefault(from_ - y, []).append(y)
+    for by, rows in moved.items():
+        if len(rows) < _LEAST_MOVED:
+            continue
+        top, bottom = (rows[0], rows[-1] + by) if by > 0 else (rows[0] + by, rows[-1])
+        saved = _saved(shown, wanted, top, bottom, by)
+        if best is None or saved > best[0]:
+            best = (saved, top, bottom, by)
+    if best and best[0] > _LEAST_SAVED:
+        _, top, bottom, by = best
+        _scroll(shown, top, bottom, by, pen)
+
+
+def _saved(shown: Grid, wanted: Grid, top: int, bottom: int, by: int) -> int:
+    """About how many bytes need not be sent after the rows ``top`` to ``bottom`` moved up by ``by``."""
+    void = [EMPTY] * wanted.columns
+    saved = 0
+    for y in range(top, bottom + 1):
+        source = shown.rows[y + by] if top <= y + by <= bottom else void
+        saved += _cost(shown.rows[y], wanted.rows[y]) - _cost(source, wanted.rows[y])
+    return saved
+
+
+def _cost(old: list[Cell], new: list[Cell]) -> int:
+    """About how many bytes one row costs: to get there, and its changed cells."""
+    return 0 if old == new else _MOVE + sum(a != b for a, b in zip(old, new, strict=True))
+
+
+def _scroll(shown: Grid, top: int, bottom: int, by: int, pen: Pen) -> None:
+    # what scrolls in comes in the background that is set: it must be the terminal's own
+    if pen.style != PLAIN:
+        pen.dress(PLAIN)
+    verb = "M" if by > 0 else "L"
+    count = abs(by)
+    pen.out.append(
+        f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1}H\x1b[{'' if count == 1 else count}{verb}\x1b[r"
+    )
+    pen.x = pen.y = -1  # terminals differ in where the cursor stands after the region was given up
+    void = [[EMPTY] * shown.columns for _ in range(count)]
+    block = shown.rows[top : bottom + 1]
+    shown.rows[top : bottom + 1] = [*block[count:], *void] if by > 0 else [*void, *block[:-count]]
