@@ -7,6 +7,9 @@ Each test is named for a way in which such a product has failed its users (spec 
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +23,12 @@ from deja_tui import DejaError, Memory, compat
 from deja_tui.adapter import build
 from deja_tui.cli.main import run as deja
 from deja_tui.engine import audit
+from deja_tui.engine.doc_edits import diff_of, digest
+from deja_tui.engine.operations import Add, DefineQuery, DocEdit, Merge, Operation, Retire, Supersede
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.store.memory import Store
-from tests.support import DAY, NOW
+from tests.engine.helpers import draft, plant
+from tests.support import DAY, NOW, ROOT
 
 
 @pytest.fixture
@@ -292,6 +298,87 @@ def test_a_failed_apply_strands_no_approval(memory: Memory, monkeypatch: pytest.
     assert len(recalled(memory)) == 1
     memory.loop.rollback(address, because="and back")
     assert recalled(memory) == before
+
+
+KILLED = """
+import os, signal, sys
+from deja_tui import Memory
+from deja_tui.adapter import StoreSubstrate
+left = int(sys.argv[2])
+def counted(real):
+    def call(*args, **kwargs):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return real(*args, **kwargs)
+    return call
+for name in ("put", "supersede", "merge", "mark", "set_saved_query", "ledger_put"):
+    setattr(StoreSubstrate, name, counted(getattr(StoreSubstrate, name)))
+with Memory.open(sys.argv[1], actor="user:ana", clock=lambda: int(sys.argv[4])) as memory:
+    getattr(memory.loop, sys.argv[5])(sys.argv[3], because="it was seen")
+print("done")
+"""
+
+
+def every_change(path: Path) -> str:
+    """A memory with one approved recommendation that does a bit of everything."""
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        one, two, three, four = (memory.add_fact("acme", "tier", value) for value in "abcd")
+        memory.docs.create("/memories/agents.md", "Be kind.\n")
+        kept = memory.add_fact("acme", "tier", "g")
+        content = {"subject": "acme", "relation": "tier", "object": "e"}
+        operations: list[Operation] = [
+            Merge((one, two), "fact", "shared", content),
+            Supersede(three, "fact", "shared", {**content, "object": "f"}),
+            Retire(four, kept),
+            Add("observation", "shared", {"object": "seen"}),
+            DefineQuery("open", "RECALL facts", None),
+            DocEdit(
+                "/memories/agents.md", "shared", digest("Be kind.\n"), diff_of("Be kind.\n", "Be brief.\n")
+            ),
+        ]
+        address = plant(memory.substrate, draft(operations, [one]))
+        memory.loop.approve(address, because="seen")
+        return address
+
+
+@pytest.mark.parametrize("decision", ["apply", "rollback"])
+def test_a_decision_that_is_killed_anywhere_is_whole_or_never_was(tmp_path: Path, decision: str) -> None:
+    """Design §8: a process that dies at any write of an apply or an undo leaves the memory as it was; done again, it is
+    what it would have been."""
+    fresh = tmp_path / "fresh.deja"
+    address = every_change(fresh)
+    if decision == "rollback":
+        with Memory.open(fresh, clock=lambda: NOW + 1) as memory:
+            memory.loop.apply(address, because="do it")
+
+    def state(path: Path) -> tuple[Any, ...]:
+        with Memory.open(path, clock=lambda: NOW, read_only=True) as memory:
+            assert memory.verify() == ()
+            status = memory.loop.show(address).status
+            return status, recalled(memory), memory.substrate.saved_query("open")
+
+    def child(path: Path, writes: int) -> int:
+        argv = [sys.executable, "-c", KILLED, str(path), str(writes), address, str(NOW + 2), decision]
+        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode in (0, -signal.SIGKILL), done.stderr
+        return done.returncode
+
+    untouched = state(fresh)
+    whole = tmp_path / "whole.deja"
+    whole.write_bytes(fresh.read_bytes())
+    assert child(whole, 99) == 0
+    wanted = state(whole)
+    assert wanted != untouched
+    for writes in (0, 3, 6):
+        path = tmp_path / f"{writes}.deja"
+        path.write_bytes(fresh.read_bytes())
+        assert child(path, writes) == -signal.SIGKILL
+        assert state(path) == untouched
+        with Memory.open(path, actor="user:ana", clock=lambda: NOW + 2) as memory:
+            getattr(memory.loop, decision)(address, because="it was seen")
+        assert state(path) == wanted
 
 
 def test_a_stale_approval_can_be_withdrawn(memory: Memory) -> None:
