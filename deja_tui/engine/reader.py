@@ -166,6 +166,11 @@ class Books:
             if any(row.status in ("pending", "approved") and not row.foreign for row in rows)
         )
 
+    def open_targets(self, analyzer: str) -> frozenset[str]:
+        """Targets of the pending and approved recommendations that this analyzer, by its id, made here."""
+        rows = views.ledger(self.__substrate, ("pending", "approved"), (analyzer,))
+        return frozenset(row.target_ref for row in rows if not row.foreign)
+
     def family(self, family: str, statuses: Sequence[str] | None) -> list[LedgerRow]:
         """Rows of one family of analyzers, whatever their major version, in queue order."""
         rows = views.ledger(self.__substrate, statuses)

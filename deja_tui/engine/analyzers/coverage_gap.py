@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from deja_tui.engine.analyzer import Context, Manifest, Param
 from deja_tui.engine.draft import COUNTED_IN, Draft
-from deja_tui.engine.identity import digest12, identity
+from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import is_reserved
 from deja_tui.engine.telemetry import Asked, Logged
@@ -49,10 +49,10 @@ class CoverageGap:
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
         told = 0
-        often = {identity(ctx.family, _target(asked), ACTION): asked for asked in _often(ctx)}
-        open_ = ctx.books.open_among(list(often)) if ctx.books and often else frozenset()
-        for key, asked in often.items():
-            if (key in open_ or told < MOST) and _fires(ctx, asked):
+        often = _often(ctx)
+        open_ = ctx.books.open_targets(self.manifest.id) if ctx.books and len(often) > MOST else frozenset()
+        for asked in often:
+            if (told < MOST or _target(asked) in open_) and _fires(ctx, asked):
                 told += 1
                 yield _draft(ctx, asked)
 
