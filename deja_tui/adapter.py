@@ -214,7 +214,7 @@ class StoreSubstrate:
         return self._facts.near_notes(namespaces, after)
 
     def forks(self, namespaces: Sequence[str] | None, after: int = 0) -> list[Sequence[StoredGrain]]:
-        if after and not self._facts.superseded_since(after):
+        if after and not self._facts.may_have_forked(after):
             return []
         return [fork.tips for fork in self._store.forks(namespaces)]
 

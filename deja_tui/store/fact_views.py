@@ -87,9 +87,10 @@ SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_type
 """
 
 
-_SUPERSEDED: Final = """
-SELECT 1 WHERE EXISTS (SELECT 1 FROM op WHERE seq > ? AND kind = ?) OR EXISTS (SELECT 1 FROM mark WHERE seq > ?)
+_HAPPENED: Final = """
+SELECT o.kind, o.gid, m.gid FROM op o LEFT JOIN mark m ON m.seq = o.seq ORDER BY o.seq DESC
 """
+_CLOSINGS: Final = f"SELECT count(*) FROM mark WHERE gid = ? AND kind = {oplog.MARKS['supersede']}"
 
 
 class FactViews:
@@ -133,10 +134,21 @@ class FactViews:
         return sorted(RelationCount(spaces[ns], terms[r], count, single) for ns, r, count, single in found)
 
     @coded
-    def superseded_since(self, after: int) -> bool:
-        """Whether a grain was superseded, or opened again, after this position; only then a fork can be new."""
+    def may_have_forked(self, after: int) -> bool:
+        """Whether a fork can have come about since the arrival at ``after``: the log is read back to there.
+
+        A plain supersession closes a grain that nothing had closed before. Where one closed nothing, or what had been
+        closed before, and where a grain was opened again, there may be a second tip.
+        """
         db = self._store.reading()
-        return scalar(db, _SUPERSEDED, (after, oplog.SUPERSEDE, after)) is not None
+        for kind, gid, closed in rows(db, _HAPPENED):
+            if kind == oplog.ADD and gid <= after:
+                return False
+            if kind == oplog.REOPEN:
+                return True
+            if kind == oplog.SUPERSEDE and (closed is None or scalar(db, _CLOSINGS, (closed,)) > 1):
+                return True
+        return False
 
     @coded
     def ended(

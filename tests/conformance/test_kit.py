@@ -42,6 +42,7 @@ def test_a_full_memory_skips_nothing() -> None:
         "a_saved_query_is_defined_and_gone_again",
         "an_act_is_all_or_nothing",
         "forgetting_erases",
+        "forks_after_a_position_leave_out_nothing_new",
         "forks_are_told_apart_from_many_values",
     }
 

@@ -160,6 +160,26 @@ def forks_are_told_apart_from_many_values(substrate: Substrate) -> None:
     assert [addresses(fork) for fork in fact_views.forks(substrate, None)] == [[further, tips[0]]]
 
 
+@check
+def forks_after_a_position_leave_out_nothing_new(substrate: Substrate) -> None:
+    """A tip that arrived and one that was opened again make their fork known; plain changes make none."""
+    if views.capability(substrate, "forks") is None:
+        raise Skipped("this memory cannot tell forks")
+    old = fact(substrate, "f", "region", "us", NOW - 9 * DAY)
+    first = changed(substrate, old, "region", "eu", NOW - 5 * DAY)
+    after = views.position(substrate).seq
+    further = substrate.supersede(first, fact_of("region", "eu-2", NOW - 4 * DAY)).address
+    assert fact_views.forks(substrate, None, after) == []
+    tip = changed(substrate, old, "region", "ap", NOW - 3 * DAY)
+    whole = [addresses(fork) for fork in fact_views.forks(substrate, None)]
+    assert whole == [[tip, further]]
+    assert [addresses(fork) for fork in fact_views.forks(substrate, None, after)] == whole
+    substrate.mark(tip, "hide")
+    after = views.position(substrate).seq
+    substrate.mark(tip, "reopen")
+    assert [addresses(fork) for fork in fact_views.forks(substrate, None, after)] == whole
+
+
 def fact_of(relation: str, value: str, at: int) -> NewGrain:
     return NewGrain("fact", "shared", at, {"subject": "f", "relation": relation, "object": value})
 
