@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,38 @@ def test_an_entity(story: Story) -> None:
     assert story("user:eve", lambda memory: memory.forks()) == []
     story.decide(address, "rollback")
     assert story.recalled() == before
+
+
+def test_a_draft_through_the_language(story: Story) -> None:
+    """D21: ``ADD recommendation`` files the same draft under the same rules; the engine's own fields are refused."""
+    seen = story.seen()
+    fields = {"subject": "acme", "relation": "tier", "object": "silver"}
+    operation = {"op": "supersede", "target": seen, "type": "fact", "namespace": "shared", "fields": fields}
+    told = json.dumps(operation).replace('"', '\\"')
+    given = f'SET target_ref = "entity:shared/acme#tier" SET evidence = ["sha256:{seen}"] SET operations = ["{told}"]'
+
+    def add(more: str) -> Any:
+        return lambda memory: memory.cal(
+            f'ADD recommendation {given} {more} REASON "the invoice says so"'
+        ).as_json()
+
+    for stamped in (
+        'SET origin = "builtin"',
+        'SET creator = "user:ana"',
+        'SET analyzer = "loop.x/1"',
+        'SET severity = "high"',
+    ):
+        with pytest.raises(DejaError, match=r"CAL-E017|LOP-E011"):
+            story("agent:worker", add(stamped))
+    address = story("agent:worker", add('SET severity = "medium"'))["hash"]
+    row = story("user:eve", lambda memory: memory.loop.queue()[0])
+    assert (row.address, row.origin, row.summary) == (address, "submitted", "draft: «the invoice says so»")
+    with pytest.raises(DejaError, match="LOP-E021"):
+        story("agent:worker", lambda m: m.cal(f'APPROVE sha256:{address} BECAUSE "mine"'))
+    story("user:ana", lambda m: m.cal(f'APPROVE sha256:{address} BECAUSE "seen"'))
+    story("user:ana", lambda m: m.cal(f'APPLY sha256:{address} BECAUSE "do it"'))
+    ((_, _, found),) = story.recalled()
+    assert found["object"] == "silver"
 
 
 def test_a_query(story: Story) -> None:
