@@ -57,13 +57,15 @@ class DuplicateSweep:
         if ctx.watermark and not near_whole:
             ctx.looked_in_part()
         for candidates in ctx.read.duplicate_facts(ctx.namespaces, 0 if near_whole else ctx.watermark):
-            for group in _equal_in_text(candidates):
-                ctx.spend(len(group))
-                yield _draft(group)
+            for groups in _equal_in_text(candidates):
+                for number, group in enumerate(groups):
+                    ctx.spend(len(group))
+                    yield _draft(group, _key(group[0], further=number > 0))
         yield from near_duplicates.drafts(ctx)
 
     def probe(self, ctx: Context) -> Activation:
-        groups = sum(len(_equal_in_text(found)) for found in ctx.read.duplicate_facts(ctx.namespaces))
+        facts = ctx.read.duplicate_facts(ctx.namespaces)
+        groups = sum(len(found) for candidates in facts for found in _equal_in_text(candidates))
         found = groups + near_duplicates.count(ctx)
         hint = near_duplicates.hint(ctx)
         return Activation(
@@ -71,13 +73,21 @@ class DuplicateSweep:
         )
 
 
-def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
-    """Candidates that really are equal, the kept one first: a hash nominates, text and validity decide (D11)."""
+def _equal_in_text(candidates: Sequence[StoredGrain]) -> list[list[list[StoredGrain]]]:
+    """For each text the groups that really are equal, the kept one first: a hash nominates, text and validity decide (D11).
+
+    The group without bounds comes first, then in order of their bounds.
+    """
     groups: dict[tuple[str, ...], list[StoredGrain]] = {}
     for grain in candidates:
         groups.setdefault(_text_key(grain), []).append(grain)
-    found = (group for key, same in groups.items() if key for group in _by_validity(same))
-    return [group for group in found if len(group) > 1]
+    found = []
+    for key, same in groups.items():
+        equal = [group for group in _by_validity(same) if len(group) > 1] if key else []
+        found.append(
+            sorted(equal, key=lambda group: (_is_bounded(group[0]), compact_json(_validity(group[0]))))
+        )
+    return found
 
 
 def _by_validity(same: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
@@ -131,20 +141,27 @@ def _text_key(grain: StoredGrain) -> tuple[str, ...]:
     return key
 
 
-def _key(grain: StoredGrain) -> tuple[str, ...]:
-    """What tells the finding about this fact from others: its text, and its validity where it has one."""
-    key, validity = _text_key(grain), _validity(grain)
-    return key if validity == [None] * len(_VALIDITY) else (*key, compact_json(validity))
+def _is_bounded(grain: StoredGrain) -> bool:
+    return any(bound is not None for bound in _validity(grain))
 
 
-def _draft(group: Sequence[StoredGrain]) -> Draft:
+def _key(grain: StoredGrain, *, further: bool) -> tuple[str, ...]:
+    """What tells the finding about this fact from others: its text; of a further group of the same text its validity, too.
+
+    So a finding keeps its identity when a copy without an end comes or goes.
+    """
+    key = _text_key(grain)
+    return (*key, compact_json(_validity(grain))) if further else key
+
+
+def _draft(group: Sequence[StoredGrain], key: tuple[str, ...]) -> Draft:
     kept, copies = group[0], group[1:]
     operations = _bounded([Retire(copy.address, kept.address) for copy in copies])
     namespace, subject, relation, _ = fact_key(kept)
     cited = [kept, *copies[: len(operations)]]
     return Draft(
         # the digest is of all parts: a subject may hold a slash, a relation a number sign
-        target_ref=f"entity:{namespace}/{subject[:_SHOWN]}#{relation[:_SHOWN]}·{digest12(*_key(kept))}",
+        target_ref=f"entity:{namespace}/{subject[:_SHOWN]}#{relation[:_SHOWN]}·{digest12(*key)}",
         action=ACTION,
         template_id="duplicate.exact",
         args={
