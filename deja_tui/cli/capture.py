@@ -16,7 +16,8 @@ import click
 
 from deja_tui.capture.registry import MODULES
 from deja_tui.cli import output
-from deja_tui.cli.options import default_path, open_memory, with_db, with_format
+from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.cli.paths import default_path
 from deja_tui.text import clean
 
 if TYPE_CHECKING:

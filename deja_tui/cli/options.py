@@ -3,29 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
+from deja_tui.cli.paths import default_path
 from deja_tui.errors import DejaError
 from deja_tui.text import clean
-
-DB_VARIABLE: Final = "DEJA_DB"
-
-
-def default_path() -> Path:
-    """The memory used when neither ``--db`` nor ``DEJA_DB`` names one (D48)."""
-    named = os.environ.get(DB_VARIABLE)
-    if named:
-        return Path(named)
-    from platformdirs import user_data_dir
-
-    return Path(user_data_dir("deja")) / "memory.deja"
 
 
 def with_db(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import default_path, open_memory, with_format
+from deja_tui.cli.options import open_memory, with_format
+from deja_tui.cli.paths import default_path
 
 
 @click.command()

@@ -12,7 +12,8 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import default_path, open_memory, with_because, with_db, with_file, with_format
+from deja_tui.cli.options import open_memory, with_because, with_db, with_file, with_format
+from deja_tui.cli.paths import default_path
 
 _SEGMENT_VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "push": ("deja_tui.cli.sync", "push", "Add what is new here to a folder that copies share."),

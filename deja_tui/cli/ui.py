@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _open(args: argparse.Namespace) -> int:
-    from deja_tui.cli.options import default_path
+    from deja_tui.cli.paths import default_path
 
     path = args.file or args.db or default_path()
     if not Path(path).exists():

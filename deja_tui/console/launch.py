@@ -56,6 +56,44 @@ def launch(
         `Memory.open` raises.
     """
     _check_terminal()
+    if sys.platform == "win32":
+        return _run(
+            path, actor, namespace, scopes, read_only, theme, at, allow_destructive, policy, telemetry, clock
+        )
+    from deja_tui.console import guard
+
+    guarded = guard.enter(_title(path))
+    if isinstance(guarded, int):
+        return guarded
+    try:
+        code = _run(
+            path, actor, namespace, scopes, read_only, theme, at, allow_destructive, policy, telemetry, clock
+        )
+    except DejaError as fault:
+        return guarded.fail(fault)
+    return guarded.finish(code)
+
+
+def _title(path: str | os.PathLike[str]) -> str:
+    """What the first line says while the console is loaded; a name from outside is shown cleaned."""
+    name = os.path.basename(os.fspath(path))
+    return f"deja {name if name.isascii() and name.isprintable() else 'memory'}  opening"
+
+
+def _run(
+    path: str | os.PathLike[str],
+    actor: str,
+    namespace: str,
+    scopes: Iterable[str] | None,
+    read_only: bool,
+    theme: str | None,
+    at: str | None,
+    allow_destructive: bool,
+    policy: PolicySource,
+    telemetry: str | None,
+    clock: Callable[[], int] | None,
+) -> int:
+    """The console itself, in the process that the terminal belongs to."""
     from deja_tui.console import keymap
     from deja_tui.console import theme as themes
     from deja_tui.console.actions import Rights
