@@ -549,6 +549,18 @@ def _moved(found: Receipt) -> str:
     return status_word(found.to_status).upper()
 
 
+_LISTED: Final = 20
+_NOT_STORED: Final[Mapping[str, str]] = {
+    "below_floor": "below the severity floor",
+    "duplicate": "found twice",
+    "open": "open already",
+    "applied": "applied already",
+    "cooling": "turned down lately",
+    "budget": "left for the next run",
+    "refused": "not taken by this memory",
+}
+
+
 def run(outcome: RunOutcome) -> list[Line]:
     """What a run of the analyzers did."""
     new = f"{plural(outcome.new_grains, 'new grain')}, {plural(outcome.new_error_events, 'new error')} since last time"
@@ -557,11 +569,16 @@ def run(outcome: RunOutcome) -> list[Line]:
         return [line(Span("skipped", "strong"), f": {why}"), line(new)]
     counts = [f"{outcome.proposed} proposed", f"{outcome.stored} stored", f"{outcome.refreshed} refreshed"]
     counts.append(f"{outcome.closed} closed")
-    if outcome.auto_applied:
-        counts.append(f"{outcome.auto_applied} applied under policy")
+    further = {
+        "applied under policy": outcome.auto_applied,
+        "expired": outcome.expired,
+        "outcomes measured": outcome.measured,
+    }
+    counts += [f"{count} {name}" for name, count in further.items() if count]
     lines = [line(Span("ran", "strong"), f": {', '.join(counts)}"), line(new)]
     if outcome.dropped:
-        lines.append(line(Span("not stored: ", "dim"), _tally(outcome.dropped)))
+        told = {_NOT_STORED.get(reason, reason): count for reason, count in outcome.dropped.items()}
+        lines.append(line(Span("not stored: ", "dim"), _tally(told)))
     if outcome.analyzers_run:
         names = ", ".join(analyzer_name(name) for name in outcome.analyzers_run)
         lines.append(line(Span("analyzers: ", "dim"), names))
@@ -572,9 +589,15 @@ def run(outcome: RunOutcome) -> list[Line]:
     digits = unique_length(outcome.recommendations)
     lines.extend(
         line(Span("recommendation ", "dim"), Span(short(address, digits), "address"))
-        for address in outcome.recommendations
+        for address in outcome.recommendations[:_LISTED]
     )
-    lines.extend(line(Span("would propose ", "dim"), clean(summary, limit=400)) for summary in outcome.drafts)
+    lines.extend(
+        line(Span("would propose ", "dim"), clean(summary, limit=400)) for summary in outcome.drafts[:_LISTED]
+    )
+    more = max(len(outcome.recommendations), len(outcome.drafts)) - _LISTED
+    if more > 0:
+        next_ = "deja loop list" if outcome.recommendations else "--format json has all"
+        lines.append(line(Span(f"and {more:,} more: {next_}", "dim")))
     return lines
 
 

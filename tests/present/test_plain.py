@@ -312,7 +312,8 @@ def test_a_run_tells_what_it_did() -> None:
     assert plain.run_lines(outcome) == [
         "ran: 3 proposed, 2 stored, 0 refreshed, 0 closed",
         "18 new grains, 2 new errors since last time",
-        "not stored: 1 below_floor, 1 cooling, 2 open, 1 refused",
+        "not stored: 1 below the severity floor, 1 not taken by this memory, 2 open",
+        "    already, 1 turned down lately",
         "analyzers: tool_failure/1",
         "left out: fork_surfacing/1 (needs forks)",
         "recommendation ca978112",
@@ -321,6 +322,19 @@ def test_a_run_tells_what_it_did() -> None:
         "skipped: lock_held",
         "1 new grain, 0 new errors since last time",
     ]
+
+
+def test_a_first_run_on_a_large_memory_lists_twenty() -> None:
+    """A thousand findings are a number and a command, not a thousand lines."""
+    many = tuple(build.address(str(n)) for n in range(1_000))
+    lines = plain.run_lines(
+        RunOutcome("ran", None, 1, 0, stored=1_000, measured=2, expired=1, recommendations=many)
+    )
+    assert lines[0].startswith("ran: 0 proposed, 1000 stored, 0 refreshed, 0 closed, 1 expired,")
+    assert len([text for text in lines if text.startswith("recommendation ")]) == 20
+    assert lines[-1] == "and 980 more: deja loop list"
+    drafts = plain.run_lines(RunOutcome("ran", None, 1, 0, proposed=30, drafts=tuple("x" * 30)))
+    assert drafts[-1] == "and 10 more: --format json has all"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
