@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -29,9 +30,20 @@ class Terminal:
         return 1
 
 
+class Unguarded:
+    """The child's side of the guard, in this very process."""
+
+    def finish(self, status: int) -> int:
+        return status
+
+    def fail(self, fault: DejaError) -> NoReturn:
+        raise fault
+
+
 def at_terminal(monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], term: str = "xterm-256color") -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(True))
     monkeypatch.setattr(sys, "stdout", Terminal(True))
+    monkeypatch.setattr("deja_tui.console.guard.enter", lambda title: Unguarded())
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size(size))
     monkeypatch.setenv("TERM", term)
 
