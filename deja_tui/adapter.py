@@ -104,6 +104,9 @@ class StoreSubstrate:
         with self._store.act(governed=True) as act:
             act.forget(address)
 
+    def check_grain(self, grain: NewGrain) -> None:
+        build(grain)
+
     def merge(self, heads: Sequence[str], grain: NewGrain) -> Put:
         with self._store.act(governed=True) as act:
             added = act.merge(heads, build(grain))

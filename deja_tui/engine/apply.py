@@ -36,6 +36,7 @@ from deja_tui.engine.operations import (
 )
 from deja_tui.engine.substrate import (
     Atomic,
+    ChecksGrains,
     Forgets,
     Merges,
     NewGrain,
@@ -91,10 +92,20 @@ def _must_fit(substrate: Substrate, operation: Operation) -> None:
         case Supersede() | Merge():
             if any((old.type, old.namespace) != (operation.type, operation.namespace) for old in targets):
                 raise LoopError("LOP-E011", "a grain is superseded within its type and namespace")
+            _takes(substrate, operation)
+        case Add():
+            _takes(substrate, operation)
         case DefineQuery():
             _query_must_fit(substrate, operation)
         case DocEdit():
             text_after(substrate, operation)
+
+
+def _takes(substrate: Substrate, operation: Add | Supersede | Merge) -> None:
+    """Raise what writing the grain would raise: nobody approves what could never be applied."""
+    if isinstance(substrate, ChecksGrains):
+        parents = list(operation.targets())
+        substrate.check_grain(_new_grain(operation, parents, "0" * 64, 1))
 
 
 def _said_already(substrate: Substrate, operation: Add) -> bool:
@@ -262,18 +273,24 @@ class _Work:
         return grain.created_at if grain else 0
 
     def _grain(self, operation: Add | Supersede | Merge, parents: list[str], at: int) -> NewGrain:
-        fields = dict(operation.fields)
-        # provenance leads from what was written to the decision, and from there to its evidence
-        if isinstance(operation, Add):
-            fields["derived_from"] = self.recommendation
-        else:
-            fields["derived_from"] = [parents[0], self.recommendation]
-        if isinstance(operation, Merge):
-            # a state's own context is its snapshot; readers of a bundle find the other parents here
-            holder = "common_context" if operation.type == "state" else "context"
-            held = fields.get(holder)
-            fields[holder] = {**(held if isinstance(held, Mapping) else {}), "merge_parents": parents}
-        return NewGrain(operation.type, operation.namespace, at, fields)
+        return _new_grain(operation, parents, self.recommendation, at)
+
+
+def _new_grain(
+    operation: Add | Supersede | Merge, parents: list[str], recommendation: str, at: int
+) -> NewGrain:
+    fields = dict(operation.fields)
+    # provenance leads from what was written to the decision, and from there to its evidence
+    if isinstance(operation, Add):
+        fields["derived_from"] = recommendation
+    else:
+        fields["derived_from"] = [parents[0], recommendation]
+    if isinstance(operation, Merge):
+        # a state's own context is its snapshot; readers of a bundle find the other parents here
+        holder = "common_context" if operation.type == "state" else "context"
+        held = fields.get(holder)
+        fields[holder] = {**(held if isinstance(held, Mapping) else {}), "merge_parents": parents}
+    return NewGrain(operation.type, operation.namespace, at, fields)
 
 
 def execute(substrate: Substrate, operations: Sequence[Operation], recommendation: str, now_ms: int) -> Done:

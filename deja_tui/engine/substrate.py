@@ -116,6 +116,13 @@ class Forgets(Protocol):
 
 
 @runtime_checkable
+class ChecksGrains(Protocol):
+    """Capability: whether a grain would be taken, without writing it. Raises the coded error that a write would raise."""
+
+    def check_grain(self, grain: NewGrain) -> None: ...
+
+
+@runtime_checkable
 class Merges(Protocol):
     """Capability: one grain takes the place of several live ones as one step, which other copies carry out, too."""
 

@@ -24,7 +24,16 @@ from deja_tui.adapter import build
 from deja_tui.cli.main import run as deja
 from deja_tui.engine import audit
 from deja_tui.engine.doc_edits import diff_of, digest
-from deja_tui.engine.operations import Add, DefineQuery, DocEdit, Merge, Operation, Retire, Supersede
+from deja_tui.engine.operations import (
+    Add,
+    DefineQuery,
+    DocEdit,
+    Merge,
+    Operation,
+    Retire,
+    Supersede,
+    to_plain,
+)
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.store.memory import Store
 from tests.engine.helpers import draft, plant
@@ -404,6 +413,26 @@ def test_the_fused_call_leaves_no_approval_behind(memory: Memory) -> None:
     with pytest.raises(DejaError, match="LOP-E024"):
         memory.loop.approve_and_apply(address, because="at once")
     assert memory.loop.show(address).status == "pending"
+
+
+def test_what_could_never_be_applied_is_refused_before_anybody_approves_it(memory: Memory) -> None:
+    """A draft whose grain lacks what its type needs is refused when it is submitted, with the field named; one that stands
+    already says so in its dry run, the fused call leaves no approval behind, and an approved one can be withdrawn."""
+    seen = memory.add_fact("acme", "tier", "gold")
+    bad = Add("skill", "shared", {"name": "deploy"})
+    with pytest.raises(DejaError, match="VAL-E001 description"):
+        memory.loop.propose(target="entity:a/b", note="n", evidence=[seen], operations=[to_plain(bad)])
+    address = plant(memory.substrate, draft([bad], [seen]))
+    told = memory.loop.dry_run(address).refusal
+    assert told is not None
+    assert told.startswith("VAL-E001 description")
+    with pytest.raises(DejaError, match="VAL-E001"):
+        memory.loop.approve_and_apply(address, because="at once")
+    assert memory.loop.show(address).status == "pending"
+    memory.loop.approve(address, because="seen")
+    with pytest.raises(DejaError, match="VAL-E001"):
+        memory.loop.apply(address, because="do it")
+    assert memory.loop.withdraw(address, because="it cannot be").to_status == "rejected"
 
 
 def test_two_racing_decisions_have_one_winner(memory: Memory, path: Path) -> None:
