@@ -14,21 +14,10 @@ from deja_tui import DejaError, Memory
 from deja_tui.store.codec import MAX_BYTES, make_grain
 from deja_tui.store.names import TYPED
 from tests.store.helpers import refuses
+from tests.store.test_grains import LEAST as LEAST_OF_ALL
 from tests.support import NOW
 
-LEAST: dict[str, dict[str, Any]] = {
-    "fact": {"subject": "s", "relation": "r", "object": "o"},
-    "event": {"content": "c"},
-    "state": {},
-    "workflow": {},
-    "tool": {"tool_name": "t"},
-    "observation": {"object": "o"},
-    "goal": {"description": "d"},
-    "reasoning": {},
-    "consensus": {},
-    "consent": {"subject_did": "did:x"},
-    "skill": {"name": "n", "description": "d"},
-}
+LEAST = {kind: fields for kind, fields in LEAST_OF_ALL.items() if kind != "recommendation"}
 WHOLE = 2**63 - 1
 # type, field, what is just taken, what is just refused
 LIMITS: list[tuple[str, str, list[Any], list[Any]]] = [
