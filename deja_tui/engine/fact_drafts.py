@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.engine.draft import MAX_EVIDENCE
@@ -120,10 +120,18 @@ def carried(grain: StoredGrain) -> dict[str, Any] | None:
 
     A door reads a small number as seconds, so a time of the first years of the epoch would be moved.
     """
-    fields = {name: value for name, value in grain.fields.items() if name not in _OWN}
+    kept = {name: _unmerged(name, value) for name, value in grain.fields.items() if name not in _OWN}
+    fields = {name: value for name, value in kept.items() if value != {} or grain.get(name) == {}}
     small = any(isinstance(at := fields.get(name), int) and abs(at) < _SMALLEST_MS for name in _TIMES)
     try:
         canonical(fields)
     except LoopError:
         return None
     return None if small or not grain.namespace else fields
+
+
+def _unmerged(name: str, value: Any) -> Any:
+    """A context without what the old grain took the place of: the new one takes the place of others."""
+    if name not in ("context", "common_context") or not isinstance(value, Mapping):
+        return value
+    return {key: told for key, told in value.items() if key != "merge_parents"}

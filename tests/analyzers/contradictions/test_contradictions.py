@@ -12,6 +12,7 @@ import pytest
 from deja_tui.engine import lifecycle, views
 from deja_tui.engine.analyzers.contradictions import FUNCTIONAL, ContradictionSweep
 from deja_tui.engine.operations import MAX_BYTES, Retire, size
+from deja_tui.engine.pipeline import RunOptions, run
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.errors import ValidationError
 from tests.analyzers.worlds import World, line
@@ -303,6 +304,22 @@ def test_a_relation_that_was_added_is_watched_and_no_longer_flagged(world: World
         if rec.identity != flag.identity
     ]
     assert (one.action, one.summary.args["subject"]) == ("flag_contradiction", "s9")
+
+
+def test_approving_the_flag_is_all_it_takes(world: World) -> None:
+    """D25: the approval writes the configuration, the next run finds the conflict, and the flag is no longer open."""
+    subjects(world, "timezone", 9, 1)
+    only = RunOptions(only=(SWEEP.manifest.id,))
+    (address,) = run(world.substrate, only, NOW).recommendations
+    lifecycle.approve(world.substrate, address, "one zone each", ANA, NOW + 1)
+    (found,) = run(world.substrate, only, NOW + 2).recommendations
+    row = views.ledger_row(world.substrate, found)
+    assert row is not None
+    assert row.target_ref == "entity:shared/s9#timezone"
+    run(world.substrate, RunOptions(), NOW + 3)
+    assert [one.target_ref for one in views.ledger(world.substrate, ("pending", "approved"))] == [
+        row.target_ref
+    ]
 
 
 # --- hostile -----------------------------------------------------------------------------------------

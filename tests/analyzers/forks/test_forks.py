@@ -101,6 +101,30 @@ def test_a_fork_of_a_fork_is_one_finding(world: World) -> None:
     assert "eu-2" in line(one)
 
 
+def test_what_a_tip_had_merged_is_not_taken_over(world: World) -> None:
+    """Two copies merged one fork differently: the new grain takes the place of both merges, and of nothing else."""
+    tips = fork(world, "eu", "ap")
+    for number, value in enumerate(("eu", "ap")):
+        for tip in tips:
+            world.substrate.mark(tip, "reopen")
+        told = {
+            "subject": "deploy", "relation": "region", "object": value, "derived_from": tips[0],
+            "context": {"merge_parents": list(tips), "why": "x"},
+        }  # fmt: skip
+        world.substrate.merge(tips, NewGrain("fact", "shared", NOW - 9_000 + number, told))
+    (one,) = world.found(FORKS)
+    (operation,) = one.operations
+    assert isinstance(operation, Merge)
+    assert operation.fields["context"] == {"why": "x"}
+    assert set(operation.heads).isdisjoint(tips)
+    before = recalled(world.substrate)
+    lifecycle.approve_and_apply(world.substrate, one.address, "why", ANA, NOW + 1)
+    assert len(recalled(world.substrate)) == 1
+    assert world.go(FORKS, NOW + 2).proposed == 0
+    lifecycle.rollback(world.substrate, one.address, "why", ANA, NOW + 3)
+    assert recalled(world.substrate) == before
+
+
 def test_one_conflict_is_one_recommendation(world: World) -> None:
     """Vector 12: the contradiction sweep leaves it alone."""
     fork(world, "eu", "ap")
