@@ -66,14 +66,14 @@ def test_a_command_gets_the_request_and_gives_the_answer(tmp_path: Path) -> None
     """Whole, over stdin and stdout, far above the size of a pipe."""
     command = script(tmp_path, "print(json.dumps({'n': len(ask['x'])}))")
     request = json.dumps({"x": "y" * 500_000}).encode()
-    assert json.loads(Process(words(command), request, 5_000).answer()) == {"n": 500_000}
+    assert json.loads(Process(words(command), request, 60_000).answer()) == {"n": 500_000}
 
 
 def test_a_command_that_reads_nothing_may_answer(tmp_path: Path) -> None:
     """A closed stdin is no failure."""
     path = tmp_path / "deaf.py"
     path.write_text("print('{}')")
-    assert Process((PYTHON, "-S", str(path)), b"x" * 500_000, 5_000).answer() == b"{}\n"
+    assert Process((PYTHON, "-S", str(path)), b"x" * 500_000, 60_000).answer() == b"{}\n"
 
 
 def test_there_is_no_shell(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_there_is_no_shell(tmp_path: Path) -> None:
     path = tmp_path / "show.py"
     path.write_text("import json, sys\nprint(json.dumps(sys.argv[1:]))")
     command = f"'{PYTHON}' -S '{path}' ';' touch \"$HOME\" '`id`' '|' x"
-    assert json.loads(Process(words(command), b"", 5_000).answer()) == [
+    assert json.loads(Process(words(command), b"", 60_000).answer()) == [
         ";",
         "touch",
         "$HOME",
@@ -114,15 +114,13 @@ def test_nothing_a_command_started_is_left(tmp_path: Path, how: str) -> None:
     """Issue 5 point 10: the whole process group ends with the call, after the limit and after a good end."""
     note = tmp_path / "pid"
     child = f"p = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(60)']); open({str(note)!r}, 'w').write(str(p.pid)); print('{{}}', flush=True); {how}"
-    process = Process(words(script(tmp_path, child)), b"{}", 1_500)
-    began = time.monotonic()
+    process = Process(words(script(tmp_path, child)), b"{}", 4_000 if "sleep" in how else 60_000)
     if how == "pass":
         assert process.answer() == b"{}\n"
     else:
         with refused("LOP-E051") as caught:
             process.answer()
-        assert "took longer than 1 s and was stopped" in str(caught.value)
-    assert time.monotonic() - began < 8
+        assert "took longer than 4 s and was stopped" in str(caught.value)
     assert gone(int(note.read_text()))
 
 
@@ -142,7 +140,7 @@ def test_nothing_a_command_started_is_left(tmp_path: Path, how: str) -> None:
 def test_bad_ends_are_told(tmp_path: Path, body: str, told: str) -> None:
     """LOP-E051 with what happened and the last line of stderr, cleaned and fenced; output is bounded."""
     with refused("LOP-E051") as caught:
-        Process(words(script(tmp_path, body)), b"{}", 5_000).answer()
+        Process(words(script(tmp_path, body)), b"{}", 60_000).answer()
     assert told in str(caught.value)
 
 
@@ -219,35 +217,45 @@ def test_two_commands_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_run_with_commands_of_every_kind(memory: Memory, tmp_path: Path) -> None:
-    """A good one, a failing probe, one that hangs and one that is not there: each says its own, the good one is stored."""
-    slow = "if ask['op'] == 'probe': print('{}')\nelse: time.sleep(60)"
+    """A good one, a failing probe and one that is not there: each says its own, the good one is stored."""
     outcome = memory.loop.run(
         commands=[
             f"a.good={script(tmp_path, FINDS)}",
             f"a.broken={script(tmp_path, 'sys.exit(1)')}",
-            f"a.slow={script(tmp_path, slow)}",
             "a.absent=/nowhere/at/all",
         ],
-        command_limit_ms=1_500,
     )
     assert outcome.stored == 1
     assert outcome.analyzers_run[-1] == "a.good/1"
     told = reasons(outcome)
     assert told["a.broken/1"].startswith("LOP-E051 probe failed: the command ended with status 1")
-    assert told["a.slow/1"] == "LOP-E051 the command took longer than 1 s and was stopped"
     assert told["a.absent/1"].startswith("LOP-E051 probe failed: the command cannot be started")
     (row,) = memory.loop.queue()
     assert (row.analyzer, row.origin, row.summary) == ("a.good/1", "command", "«seen»")
     assert memory.loop.show(row.address).creator == "command:a.good/1"
 
 
-def test_several_commands_take_the_time_of_one(memory: Memory, tmp_path: Path) -> None:
-    """Several at once: probes together, then analyses together."""
-    nap = "time.sleep(0.6)\n" + ECHO
-    began = time.monotonic()
-    outcome = memory.loop.run(commands=[f"a.n{n}={script(tmp_path, nap)}" for n in range(4)])
+def test_a_command_that_hangs_is_stopped(memory: Memory, tmp_path: Path) -> None:
+    """In its probe or in its analysis: the run goes on and says how long it waited."""
+    slow = "if ask['op'] == 'probe': print('{}')\nelse: time.sleep(600)"
+    memory.add_fact("acme", "likes", "Tea")
+    outcome = memory.loop.run(commands=[f"a.slow={script(tmp_path, slow)}"], command_limit_ms=2_000)
+    assert reasons(outcome)["a.slow/1"].endswith("the command took longer than 2 s and was stopped")
+    assert outcome.stored == 1
+
+
+def test_several_commands_work_at_the_same_time(memory: Memory, tmp_path: Path) -> None:
+    """Several at once: each of these ends only when all of them have begun, in the probe and in the analysis."""
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    wait = (
+        f"here = {str(meeting)!r} + '/' + ask['op']\n"
+        "os.makedirs(here, exist_ok=True)\nopen(f'{here}/{os.getpid()}', 'w').close()\n"
+        "while len(os.listdir(here)) < 4: time.sleep(0.01)\n"
+    )
+    outcome = memory.loop.run(commands=[f"a.n{n}={script(tmp_path, wait + ECHO)}" for n in range(4)])
+    assert reasons(outcome) == {}
     assert len([name for name in outcome.analyzers_run if name.startswith("a.")]) == 4
-    assert time.monotonic() - began < 4 * 1.2
 
 
 def test_a_gate_that_is_shut_starts_nothing(memory: Memory, tmp_path: Path) -> None:
