@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from deja_tui import leases
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.engine import RunOptions, config, drafts, lifecycle, outcomes, pipeline, reports, views
 from deja_tui.engine.actors import Caller
@@ -246,14 +247,15 @@ class Loop(Settings):
         return [row.hash for row in getattr(self._memory.cal(query, read_only=True), "rows", ())]
 
     def _take_lease(self, owner: str) -> None:
-        """One run at a time on a file (D34). The lease of a run that died runs out after two minutes."""
+        """One run at a time on a file (D34). The lease of a run that was killed is free at once where that can be told, and
+        runs out after two minutes elsewhere."""
         wall = time.time_ns() // 1_000_000
         with self._memory.store.act(governed=True) as act:
             held = self._memory.store.setting(_LEASE)
             # one that ends later than a lease can was dated by a wrong clock
-            if held and wall < int(held["until"]) <= wall + _LEASE_MS:
+            if held and wall < int(held["until"]) <= wall + _LEASE_MS and not leases.is_orphaned(held):
                 raise LoopError("LOP-E035", "another run is under way")
-            act.set_setting(_LEASE, {"owner": owner, "until": wall + _LEASE_MS})
+            act.set_setting(_LEASE, leases.lease(owner, wall + _LEASE_MS))
 
     def _give_lease_back(self, owner: str) -> None:
         try:

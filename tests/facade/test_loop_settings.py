@@ -8,13 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deja_tui import Memory, compat
+from deja_tui import Memory, compat, leases
 from deja_tui.engine import views
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.config import SWITCH
@@ -457,7 +458,6 @@ def test_a_run_that_is_killed_anywhere_is_simply_run_again(tmp_path: Path) -> No
         if done.returncode == -signal.SIGKILL:
             deaths += 1
             assert state(path) == untouched, steps
-            release(path)
             assert run_child(path, 99).stdout == "done\n"
         assert state(path) == wanted, steps
     assert deaths >= 6
@@ -475,7 +475,22 @@ def run_child(path: Path, steps: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def release(path: Path) -> None:
-    """Let the lease of a run that died run out."""
-    with Memory.open(path, clock=lambda: NOW) as memory, memory.store.act(governed=True) as act:
-        act.set_setting("loop.lease", None)
+def test_a_lease_is_free_when_its_process_is_certainly_gone(memory: Memory) -> None:
+    """D34: a killed run holds nobody up where its process can be asked for; elsewhere its lease runs out."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    now = time.time_ns() // 1_000_000
+    own = leases.lease("x", now + 60_000)
+    held = {
+        "of a process that is gone": ({**own, "pid": gone.pid}, "ran"),
+        "of a process that runs": (own, "skipped"),
+        "of another machine": ({**own, "pid": gone.pid, "place": "elsewhere"}, "skipped"),
+        "of an older version": ({"owner": "1:x", "until": now + 60_000}, "skipped"),
+        "without a number": ({**own, "pid": "7"}, "skipped"),
+        "that ran out": ({**own, "until": now - 1}, "ran"),
+        "that ends too late": ({**own, "until": now + 10**9}, "ran"),
+    }
+    for told, (row, outcome) in held.items():
+        with memory.store.act(governed=True) as act:
+            act.set_setting("loop.lease", row)
+        assert memory.loop.run().outcome == outcome, told
