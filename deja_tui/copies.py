@@ -105,7 +105,7 @@ class Copies:
             **(context if isinstance(context, Mapping) else {}),
             "merge_parents": [tip.address for tip in tips],
         }
-        kept = {name: value for name, value in merged.items() if value is not None}
+        kept = {name: value for name, value in merged.items() if value is not None or name not in given}
         at = kept.pop("created_at", None)
         # later than every tip: readers that elect by time alone must find it, too
         now = max(self._clock(), head.created_at + 1)

@@ -111,6 +111,16 @@ def test_merges_that_are_none_are_refused(pair: tuple[Memory, Memory]) -> None:
     assert len(one.heads("a", "b")) == 2
 
 
+def test_a_merge_keeps_explicit_nulls_of_the_greatest_tip(pair: tuple[Memory, Memory], clock: Clock) -> None:
+    """GRAIN-1: a null that was given stays, one that is given now removes."""
+    one, _ = pair
+    tips = [one.add("tool", {"tool_name": name, "input": None, "error": "e"}) for name in ("a", "b")]
+    merged = one.get(one.merge(tips, {"error": None}, reason="one call"))
+    assert merged is not None
+    assert "input" in merged.fields
+    assert "error" not in merged.fields
+
+
 def test_states_are_merged_with_their_snapshot(pair: tuple[Memory, Memory]) -> None:
     """A state's own context is what it holds; its merge parents stand in the common one."""
     one, two = pair
