@@ -204,7 +204,9 @@ class Connections:
             raise StoreError(
                 "STO-E005",
                 "the memory was opened for reading only",
-                self.place.notice or "Open it again without read_only.",
+                "Make the file and its folder writable, or copy the memory to where it may be written."
+                if self.place.notice
+                else "Open it again without read_only.",
             )
         if self._writer is None:
             self._writer = self._connect_writer()
