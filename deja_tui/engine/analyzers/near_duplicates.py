@@ -11,7 +11,7 @@ another however many words it has; where more than one word has changed its plac
 ana*; notes about two subjects; notes with another validity; notes marked as expired; texts without words, or too long
 to compare.
 Cost: at 0.9 or more only notes that share a signature are read (D12). A lower value compares all notes in memory, and the
-probe says how many; at most `MANY_NOTES` of them, the first to arrive.
+probe says how many. Of more than `MANY_NOTES` the first to arrive are compared, and the run says that it is the budget.
 Hostile text: the first note is shown fenced, cleaned and cut; the change itself writes no text.
 Apply class: never automatic (D13 is about facts).
 """
@@ -22,13 +22,14 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
 from typing import Final
 
 from deja_tui.engine import cal_writer
-from deja_tui.engine.analyzer import Context, Param
+from deja_tui.engine.analyzer import BudgetSpent, Context, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import retires, room
 from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text, says_expired
@@ -140,8 +141,12 @@ def needs_all(ctx: Context) -> bool:
 
 
 def count(ctx: Context) -> int:
-    """How many clusters there are."""
-    return sum(1 for _ in _clusters(ctx))
+    """How many clusters there are, as far as the budget goes."""
+    found = 0
+    with suppress(BudgetSpent):
+        for _ in _clusters(ctx):
+            found += 1
+    return found
 
 
 def hint(ctx: Context) -> str:
@@ -161,6 +166,8 @@ def _clusters(ctx: Context) -> Iterator[_Cluster]:
     )
     for _, members in groupby(notes, key=lambda grain: grain.namespace):
         yield from _walk(ctx, _distinct(members), least)
+    if len(notes) >= MANY_NOTES:
+        raise BudgetSpent
 
 
 def _distinct(grains: Iterable[StoredGrain]) -> list[_Note]:

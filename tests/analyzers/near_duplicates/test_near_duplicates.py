@@ -129,8 +129,10 @@ def test_the_budget_is_a_count_of_notes(world: World, monkeypatch: pytest.Monkey
     """D12: the first to arrive are compared, never so many seconds."""
     notes(world, "a b c d e", "quite another note", "a b c d f")
     monkeypatch.setattr("deja_tui.engine.analyzers.near_duplicates.MANY_NOTES", 2)
-    assert world.found(SWEEP, jaccard=0.6) == []
+    outcome = world.go(SWEEP, jaccard=0.6)
+    assert (outcome.proposed, [one.reason for one in outcome.analyzers_skipped]) == (0, ["budget"])
     assert len(fact_views.all_notes(world.substrate, None, 2)) == 2
+    assert world.probe(SWEEP, jaccard=0.6).state == "quiet"
 
 
 @pytest.mark.parametrize(
