@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
@@ -56,7 +57,14 @@ def loop(ctx: click.Context, db: Path | None, actor: str, as_json: bool) -> None
 
     Example: deja loop run && deja loop list
     """
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        # a verb has its own: an option that was read here would be passed over, and the verb would work on another file
+        for name in ("db", "actor", "format"):
+            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(
+                    f"--{name} stands after the verb: deja loop {ctx.invoked_subcommand} --{name} …"
+                )
+    else:
         from deja_tui.cli.loop_config import health
 
         ctx.invoke(health, db=db, actor=actor, format="json" if as_json else "text")

@@ -49,6 +49,10 @@ def test_the_bare_group_is_the_health_report(deja: Deja, demo: Path) -> None:
         assert f"\n{label}" in f"\n{report.out}"
     assert all(shown.short_id(name) in report.out for name in NAMES)
     assert deja("loop", "healht", "--db", demo).code == 64
+    for option in (["--db", demo], ["--actor", "user:ana"], ["--format", "json"]):
+        done = deja("loop", *option, "list")
+        assert done.code == 64, "an option before the verb is never passed over"
+        assert "stands after the verb" in done.err
 
 
 def test_health_for_a_program_names_every_analyzer_with_its_reason(deja: Deja, demo: Path) -> None:
