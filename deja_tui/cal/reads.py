@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain as chained
@@ -152,9 +152,8 @@ class Reads:
         special = contested or plan.statement.type in (None, "recommendation")
         most = MOST_READ - self._read
         read = matched = 0
-        found = (
-            candidates.scored() if text else zip(_UNSCORED, candidates.grains(self._page(plan)), strict=False)
-        )
+        grains = iter(()) if text else candidates.grains(self._page(plan))
+        found = candidates.scored() if text else zip(_UNSCORED, grains, strict=False)
         try:
             for score, grain in found:
                 read += 1
@@ -173,6 +172,8 @@ class Reads:
                     matched += 1
                     yield row
         finally:
+            if isinstance(grains, Generator):
+                grains.close()
             self._read += read
             trace.candidates += read
             trace.matched += matched

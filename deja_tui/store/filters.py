@@ -182,13 +182,15 @@ class Candidates:
         ids, first = self._sql.paged[page]
         # Not read to its end when the page is full: while it is open, what follows sees the same state (FILTER-6).
         cursor = self._db.execute(first, self._values)
-        found = list(islice(cursor, page))
-        self.reached = len(found) if len(found) < page else self._counted(COUNTED)
-        for row in found:
-            yield stored(row)
-        if len(found) == page:
-            yield from self._load(iter([row[0] for row in self._rows(ids)]))
-            cursor.close()
+        try:
+            found = list(islice(cursor, page))
+            self.reached = len(found) if len(found) < page else self._counted(COUNTED)
+            for row in found:
+                yield stored(row)
+            if len(found) == page:
+                yield from self._load(iter([row[0] for row in self._rows(ids)]))
+        finally:
+            cursor.close()  # not left to whoever keeps an error: an open one holds this thread to its state
 
     def _rows(self, sql: str, **more: Any) -> Iterator[tuple[Any, ...]]:
         return rows(self._db, sql, {**self._values, **more} if more else self._values)

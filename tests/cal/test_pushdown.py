@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deja_tui.cal import Host, Session, ast, parse, printer
+from deja_tui.cal import CalError, Host, Session, ast, parse, printer
 from deja_tui.cal.conditions import Binder, Bound, Env, matcher
 from deja_tui.cal.lower import lower
 from deja_tui.cal.rows import Row, row_of
@@ -222,6 +222,31 @@ def test_pages_of_what_an_index_reaches_are_one_state(tmp_path: Path, rows: int)
             )
         rest = [grain.get("object") for grain in taken]
         assert ([first.get("object")] if first else []) + rest == [f"{n}" for n in reversed(range(rows))]
+
+
+def test_an_error_that_is_kept_holds_nobody_to_an_old_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FILTER-6: whatever stops a read, the next one sees what was written since."""
+    facts = [
+        (("fact", {"subject": "acme", "relation": "n", "object": f"{n}"}), n, "shared", "live")
+        for n in range(90)
+    ]
+    with Store.open(tmp_path / "a.deja", durability="normal") as store:
+        trees.fill(store, facts)
+        session = Session(Host(store, "shared", lambda: NOW))
+        text = 'RECALL facts WHERE subject = "acme" LIMIT 16'
+        monkeypatch.setattr("deja_tui.cal.reads.MOST_READ", 5)
+        with pytest.raises(CalError) as kept:
+            session.run(text)
+        assert kept.value.code == "CAL-E030"
+        monkeypatch.undo()
+        with Store.open(tmp_path / "a.deja", durability="normal") as other:
+            late = ("fact", {"subject": "acme", "relation": "n", "object": "late"})
+            trees.fill(other, [(late, 5, "shared", "live")])
+        newest = session.run(text).rows[0]  # type: ignore[union-attr]
+        assert newest.fields["object"] == "late"
+        assert kept.traceback
 
 
 LEAVES = [
