@@ -59,10 +59,12 @@ class GoalStagnation:
         old = sum(_old(ctx, goal.created_at) for goal in goals)
         if any(True for _ in self.analyze(ctx)):
             return Activation("active", old, 1, "old active goals")
-        days = ctx.params["min_age_days"]
-        return Activation(
-            "quiet" if old else "below_threshold", old, 1, f"active goals untouched for {days} days"
-        )
+        days = int(ctx.params["min_age_days"])
+        if old:
+            return Activation("quiet", old, 1, f"active goals untouched for {days} days")
+        oldest = min((goal.created_at for goal in goals), default=ctx.now_ms)
+        age = max(0, ctx.now_ms - oldest) // DAY_MS
+        return Activation("below_threshold", age, days, "days an active goal went untouched")
 
 
 def _active(ctx: Context) -> Iterator[StoredGrain]:

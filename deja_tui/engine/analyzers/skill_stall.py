@@ -57,9 +57,11 @@ class SkillStall:
         low = sum(_low(skill, ctx.params) for skill in practised)
         if any(True for _ in _stalled(ctx, skills)):
             return Activation("active", low, 1, "practised skills of low proficiency")
-        state = "quiet" if practised else "below_threshold"
         need = int(ctx.params["min_practice"])
-        return Activation(state, len(practised), 1, f"skills practised {need} times or more")
+        if practised:
+            return Activation("quiet", len(practised), 1, f"skills practised {need} times or more")
+        most = max((number(skill.get("practice_count")) or 0 for skill in skills), default=0)
+        return Activation("below_threshold", int(most), need, "times one skill was practised")
 
 
 def _stalled(ctx: Context, skills: Iterable[StoredGrain]) -> Iterator[Draft]:

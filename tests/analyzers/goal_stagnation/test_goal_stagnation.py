@@ -148,8 +148,9 @@ def test_parameters(params: dict[str, Any], fires: bool, world: World) -> None:
 
 def test_probe_says_why_it_is_quiet(world: World) -> None:
     """None old enough; old and moving; stagnant."""
-    goal(world, "young", at=NOW)
-    assert world.probe(STAGNATION).state == "below_threshold"
+    goal(world, "young", at=NOW - 7 * DAY)
+    told = world.probe(STAGNATION)
+    assert (told.state, told.have, told.need) == ("below_threshold", 7, 30)
     goal(world, "moving", progress=0.9)
     assert world.probe(STAGNATION).state == "quiet"
     goal(world)

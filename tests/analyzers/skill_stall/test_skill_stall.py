@@ -209,6 +209,9 @@ def test_a_bad_parameter_skips_it(params: dict[str, Any], world: World) -> None:
 def test_probe_says_why_it_is_quiet(world: World) -> None:
     """Nothing practised; practised and good; stalled."""
     assert (world.probe(STALL).state, world.probe(STALL).have) == ("below_threshold", 0)
+    skill(world, "new", 3, 0.1)
+    told = world.probe(STALL)
+    assert (told.state, told.have, told.need) == ("below_threshold", 3, 5)
     skill(world, "good", 30, 0.9)
     assert (world.probe(STALL).state, world.probe(STALL).have) == ("quiet", 1)
     skill(world)
