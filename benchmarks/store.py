@@ -300,6 +300,7 @@ def measure_rest(store: Store, path: Path, report: Report) -> None:
     size = path.stat().st_size
     grains = store.stats()["grains"]
     report.add("verify", each(lambda _: store.verify(), range(2)), f"{len(store.verify())} faults")
+    report.add("verify, deep", each(lambda _: store.verify(deep=True), range(1)))
     newest = [grain.address for grain in store.recall(namespace="shared", subject="adder-7", k=9)]
 
     def forget(address: str) -> None:
