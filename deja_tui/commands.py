@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import IO, Final
 
@@ -54,7 +54,7 @@ class Process:
         self._limit_ms = limit_ms
         self._until = time.monotonic() + limit_ms / 1000
         self._out, self._err = bytearray(), bytearray()
-        self._too_long = False
+        self._too_long = self._ended = False
         try:
             self._child = subprocess.Popen(
                 argv,
@@ -79,6 +79,11 @@ class Process:
         ]
         for thread in self._threads:
             thread.start()
+
+    def stop(self) -> None:
+        """End it where it was not waited for: a run that was broken off leaves nothing behind."""
+        if not self._ended:
+            self._kill()
 
     def answer(self) -> bytes:
         """What it wrote on stdout, once it ended. Raises LOP-E051: too late, too long, or a bad end."""
@@ -110,6 +115,7 @@ class Process:
 
     def _kill(self) -> None:
         """End the whole group, also after a good end: nothing a command started stays behind."""
+        self._ended = True
         try:
             if os.name == "posix":
                 os.killpg(self._child.pid, signal.SIGKILL)
@@ -158,12 +164,23 @@ class Command:
     argv: tuple[str, ...]
     limit_ms: int
     ask: Ask
+    started: list[Process] = field(default_factory=list, compare=False)
 
     def start(self, request: bytes) -> Callable[[], bytes]:
-        return Process(self.argv, request, self.limit_ms).answer
+        process = Process(self.argv, request, self.limit_ms)
+        self.started.append(process)
+        return process.answer
 
     def rows(self, query: str) -> Sequence[str]:
         return self.ask(query)
+
+
+def stop(analyzers: Iterable[CommandAnalyzer]) -> None:
+    """End what these have started and nobody waited for."""
+    for one in analyzers:
+        if isinstance(one.exchange, Command):
+            for process in one.exchange.started:
+                process.stop()
 
 
 def words(command: str) -> tuple[str, ...]:

@@ -140,10 +140,16 @@ class Loop(Settings):
         if gated.outcome == "skipped":
             return _timed(gated, began)
         self._memory.telemetry.flush()
-        if commands:
-            connected = self._connect(commands, command_limit_ms)
-            options = replace(options, analyzers=(*options.analyzers, *connected))
-        return _timed(self._go(options, gated, now), began)
+        if not commands:
+            return _timed(self._go(options, gated, now), began)
+        from deja_tui.commands import stop
+
+        connected = self._connect([commands] if isinstance(commands, str) else commands, command_limit_ms)
+        options = replace(options, analyzers=(*options.analyzers, *connected))
+        try:
+            return _timed(self._go(options, gated, now), began)
+        finally:
+            stop(connected)  # a run that was broken off has not waited for all of them
 
     def reflect(
         self,

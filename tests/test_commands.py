@@ -291,6 +291,30 @@ def test_the_second_protocol_asks_in_the_language(memory: Memory, tmp_path: Path
         assert told["a.b/1"].startswith("CAL-E")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="process groups are of POSIX systems")
+def test_a_run_that_is_broken_off_leaves_no_process(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key at the wrong moment, while commands work and a built-in analyzer looks."""
+    from deja_tui.engine import pipeline
+
+    note = tmp_path / "pid"
+    slow = f"if ask['op'] == 'probe': print('{{}}')\nelse: open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+
+    class Impatient:
+        manifest = pipeline.ANALYZERS[0].manifest
+
+        def analyze(self, ctx: Any) -> Any:
+            while not note.exists() or not note.read_text():
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "ANALYZERS", (Impatient(),))
+    with pytest.raises(KeyboardInterrupt):
+        memory.loop.run(commands=f"a.slow={script(tmp_path, slow)}")
+    assert gone(int(note.read_text()))
+
+
 @pytest.mark.parametrize("limit", [0, -1, 90_001])
 def test_the_limit_is_below_the_lease_of_a_run(memory: Memory, limit: int) -> None:
     """LOP-E036: a run never outlives its lease."""

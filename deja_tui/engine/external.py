@@ -157,6 +157,8 @@ def bundle(ctx: Context, watermark_ms: int | None) -> Sent:
     chosen = [
         grain for kind, share in _shares(newest).items() for grain in list(newest[kind])[-share:] if share
     ]
+    if total > len(chosen):
+        ctx.looked_in_part()  # what it was not sent it can no longer find: that is no reason to close it
     request: dict[str, Any] = {"loop_analyzer": ENVELOPE, "op": "analyze", "now_ms": ctx.now_ms}
     if watermark_ms is not None:
         request["watermark_ms"] = watermark_ms
@@ -181,7 +183,10 @@ def answers(ctx: Context, queries: Mapping[str, str], rows: Callable[[str], Sequ
     room = MAX_GRAINS
     for name, query in queries.items():
         found = [ctx.read.get(address) for address in rows(query)]
-        kept = [grain for grain in found if grain is not None and grain.live and _inside(ctx, grain)][:room]
+        there = [grain for grain in found if grain is not None and grain.live and _inside(ctx, grain)]
+        kept = there[:room]
+        if len(there) > room:
+            ctx.looked_in_part()
         ctx.spend(len(found))
         room -= len(kept)
         grains |= {grain.address: grain for grain in kept}
@@ -335,7 +340,7 @@ class CommandAnalyzer:
             target_classes=("memory", "query"),
             origin="command",
         )
-        self._told, self._exchange, self._fault = told, exchange, fault
+        self._told, self.exchange, self._fault = told, exchange, fault
         self._watermark_ms = watermark_ms
         self._under_way: tuple[Sent, Callable[[], bytes]] | None = None
 
@@ -345,9 +350,9 @@ class CommandAnalyzer:
             raise self._fault
         queries = self._told.queries
         sent = (
-            bundle(ctx, self._watermark_ms) if queries is None else answers(ctx, queries, self._exchange.rows)
+            bundle(ctx, self._watermark_ms) if queries is None else answers(ctx, queries, self.exchange.rows)
         )
-        self._under_way = (sent, self._exchange.start(sent.request))
+        self._under_way = (sent, self.exchange.start(sent.request))
 
     def analyze(self, ctx: Context) -> Iterable[Draft | Refused]:
         if self._under_way is None:

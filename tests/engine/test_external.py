@@ -372,6 +372,17 @@ def test_a_command_that_fails_closes_nothing() -> None:
     assert quiet.closed == 1
 
 
+def test_what_was_not_sent_is_not_closed() -> None:
+    """RUN-4: a command that was sent a part of the memory says nothing about the rest."""
+    substrate = ReferenceSubstrate()
+    first = fact(substrate, "acme", "likes", "tea")
+    run(substrate, about())
+    for n in range(MAX_GRAINS):
+        fact(substrate, "s", "r", str(n))
+    outcome, _ = run(substrate, lambda request: {"findings": []}, now=NOW + 1)
+    assert (outcome.closed, reports.show(substrate, only(substrate), ANA).evidence[0].address) == (0, first)
+
+
 def test_a_finding_of_a_command_is_acknowledged_never_applied() -> None:
     """EXT-2: it carries no change; approving it says that somebody saw it."""
     substrate = seeded()
