@@ -324,6 +324,14 @@ def test_a_run_tells_what_it_did() -> None:
     ]
 
 
+def test_an_acknowledged_flag_says_when_it_expires() -> None:
+    """D26: in the list, in days; nothing else expires by age, and nothing is said of it."""
+    row = build.row_of(build.tool_failure())
+    shown = plain.queue_lines([replace(row, status="approved", expires_at=NOW + 3 * 86_400_000)], NOW, 140)
+    assert "expires in 3d" in shown[1]
+    assert "expires" not in plain.queue_lines([row], NOW, 140)[1]
+
+
 def test_a_first_run_on_a_large_memory_lists_twenty() -> None:
     """A thousand findings are a number and a command, not a thousand lines."""
     many = tuple(build.address(str(n)) for n in range(1_000))
