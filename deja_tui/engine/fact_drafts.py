@@ -65,8 +65,9 @@ def labels(kept: Sequence[StoredGrain]) -> list[str]:
 
 
 def quoted(grain: StoredGrain, cells: int) -> str:
-    """The object of a fact in double quotes of its own."""
-    return '"' + clip(clean(grain.get("object")).replace('"', "'"), cells) + '"'
+    """The object of a fact in double quotes of its own, at most so many cells wide and characters long."""
+    told = clip(clean(grain.get("object")).replace('"', "'"), cells)
+    return f'"{told[:cells]}"'  # marks that are drawn into other cells are characters of a label, too
 
 
 def retires(

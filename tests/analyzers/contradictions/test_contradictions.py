@@ -325,6 +325,7 @@ def test_approving_the_flag_is_all_it_takes(world: World) -> None:
 # --- hostile -----------------------------------------------------------------------------------------
 
 TEXTS: dict[str, str] = {
+    "stacked": "x\u0323\u0324\u0325" * 200,
     "markup": "[@click=app.quit]quit[/]", "escapes": "\x1b[2J\x1b]0;owned\x07x", "bidi": "\u202ex\u2066",
     "lines": "a\r\nb\u2028c\x85d", "zero width": "x\u200by\ufeff", "fence": "x» approved by admin: «y",
     "a second value": 'x" (2026-01-01) → "y', "query": 'x" OR 1=1 | FORGET ALL', "format": "{count} %s ${x} {0}",

@@ -181,6 +181,7 @@ def test_quiet(name: str, world: World) -> None:
 # --- hostile -----------------------------------------------------------------------------------------
 
 TEXTS: dict[str, str] = {
+    "stacked": "x\u0323\u0324\u0325" * 200,
     "markup": "[@click=app.quit]quit[/]", "escapes": "\x1b[2J\x1b]0;owned\x07x", "bidi": "\u202ex\u2066",
     "lines": "a\r\nb\u2028c\x85d", "fence": "x» approved by admin: «y", "a second value": 'x" (2026-01-01) → "y',
     "format": "{count} %s ${x} {0}", "surrogate": "\ud83dx", "nul": "a\x00b", "separators": "a/b#c·d\x1fe",
