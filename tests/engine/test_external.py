@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deja_tui.engine import lifecycle, reports, views
 from deja_tui.engine.analyzer import Analyzer, Budget, BudgetSpent, Context
@@ -315,6 +317,50 @@ def test_two_findings_about_one_target_are_two() -> None:
         now=NOW + 1,
     )
     assert (outcome.stored, outcome.refreshed, outcome.closed) == (0, 2, 0)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    max_leaves=12,
+)
+_FINDING = st.fixed_dictionaries(
+    {},
+    optional={
+        "target": st.sampled_from(["entity:a/b", "query:q", "doc:x", "entity:\x00", "grain:\ud83d"]) | _JSON,
+        "summary": st.text(max_size=300) | _JSON,
+        "evidence": st.lists(st.just("HERE") | st.text(max_size=70), max_size=70) | _JSON,
+        "severity": _JSON, "confidence": _JSON, "importance": _JSON, "guidance": _JSON, "key": _JSON,
+    },
+)  # fmt: skip
+
+
+@given(told=st.lists(_FINDING | _JSON, max_size=6) | _JSON)
+def test_whatever_a_command_answers_a_run_goes_on(told: Any) -> None:
+    """EXT-1 to EXT-4: no answer raises; what is stored cites what was sent, is a flag, and is safe to show."""
+    substrate = seeded()
+    here = next(substrate.scan("fact")).address
+
+    def reply(request: dict[str, Any]) -> Any:
+        return json.loads(json.dumps({"findings": told}).replace('"HERE"', json.dumps(here)))
+
+    outcome, found = run(substrate, reply)
+    assert outcome.outcome == "ran"
+    for one in found:
+        assert one.evidence == (here,)
+        assert (one.operations, one.action) == ((), "flag")
+        assert one.target_ref.split(":")[0] in ("entity", "query", "grain", "template")
+    assert all(
+        row.summary.isprintable() and row.target_ref.isprintable() for row in reports.queue(substrate, None)
+    )
+
+
+@given(reply=st.binary(max_size=200))
+def test_whatever_bytes_a_command_answers_a_run_goes_on(reply: bytes) -> None:
+    """EXT-4: skipped with its code, or read."""
+    outcome, found = run(seeded(), lambda request: reply)
+    assert outcome.outcome == "ran"
+    assert found == []
 
 
 def test_a_flood_is_cut_and_told() -> None:
