@@ -66,7 +66,7 @@ def dry_run(address: str, host: Host, env: Env, access: Access, node: ast.Apply)
 
 
 def run_loop(node: ast.RunLoop, host: Host, env: Env) -> Answer:
-    """A run of the Deja Loop; with FULL no gate is asked. Raises CAL-E002, E130, LOP-…"""
+    """A run of the Deja Loop; with FULL no gate is asked and everything is looked at. Raises CAL-E002, E130, LOP-…"""
     governance = _of(host, "RUN LOOP", env, node)
     min_new: int | None = None
     stale: int | None = None
@@ -80,8 +80,8 @@ def run_loop(node: ast.RunLoop, host: Host, env: Env) -> Answer:
             raise env.fail("CAL-E002", f'{option.name} needs a number, or an age such as "6h"', option.span)
         else:
             env.warnings.append(warning("CAL-W004", option.name[:32]))
-    gates: dict[str, int | None] = {} if node.full else {"min_new": min_new, "if_stale_ms": stale}
-    return Answer("loop_ran", {"result": plain(governance.run(**gates))})
+    outcome = governance.run(full=True) if node.full else governance.run(min_new=min_new, if_stale_ms=stale)
+    return Answer("loop_ran", {"result": plain(outcome)})
 
 
 def _of(host: Host, word: str, env: Env, node: ast.Statement) -> Governance:
