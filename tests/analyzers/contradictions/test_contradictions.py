@@ -15,6 +15,7 @@ from deja_tui.engine.operations import MAX_BYTES, Retire, size
 from deja_tui.engine.pipeline import RunOptions, run
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.errors import ValidationError
+from deja_tui.text import cells
 from tests.analyzers.worlds import World, line
 from tests.engine.helpers import ANA, fact, refused
 from tests.support import DAY, NOW
@@ -341,7 +342,7 @@ def test_hostile(name: str, world: World) -> None:
     kept = fact(world.substrate, text, "tier", f"{text[:9_000]} 2", NOW - DAY)
     (one,) = world.found(SWEEP)
     assert line(one).isprintable()
-    assert len(line(one)) <= 400
+    assert cells(line(one)) <= 400
     assert line(one).count('"') <= 4 + text.count('"')
     assert all(choice.label.isprintable() and len(choice.label) <= 120 for choice in one.alternatives)
     assert len(one.evidence_query or "") <= 2_000
