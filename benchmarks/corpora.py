@@ -268,6 +268,11 @@ def alike_notes() -> Making:
         told = _tale(number)
         m.note(f"{told} so the {one} called the {other} first", 20)
         m.note(f"{told} so the {other} called the {one} first", 10)
+    for number, (one, other) in enumerate(
+        (("graph.rs", "entities.rs"), ("ana@x.example", "bo@x.example"), ("a_limit", "a_delay")), 28
+    ):
+        m.note(f"{one} {_tale(number)}", 20)
+        m.note(f"{other} {_tale(number)}", 10)
     gone = m.note(_tale(22), 20)
     m.supersede(gone, 9, object=f"{_tale(22)} once more")
     return m

@@ -102,6 +102,7 @@ _OPPOSITES: Final = tuple(
         ("his", "her"),
     )
 )  # fmt: skip
+_IDENTIFIER: Final = re.compile(r"\S*\w[./\\_:@#=]\w\S*")  # a path, an address, a name of a program's
 _INNER_NAME: Final = re.compile(r"(?<![.!?:\n])(?<![.!?:]\s)(?<=\s)[^\W\d_]*[A-ZÀ-ÖØ-Þ][^\W\d_]*")
 
 
@@ -286,11 +287,13 @@ def _turns(mine: frozenset[str], theirs: frozenset[str], one: frozenset[str], ot
 
 
 def _names(note: _Note) -> frozenset[str]:
-    """Words with a capital letter inside a sentence, folded; of a text in capitals none."""
+    """Words of paths and identifiers, and words with a capital letter inside a sentence, folded; the latter of a text in
+    capitals none."""
     text = note_text(note.first)
+    inside = frozenset(word for found in _IDENTIFIER.findall(text) for word in note_order(found))
     if text.upper() == text:
-        return frozenset()
-    return frozenset(fold(found) for found in _INNER_NAME.findall(text))
+        return inside
+    return inside.union(fold(found) for found in _INNER_NAME.findall(text))
 
 
 # --- a finding ---------------------------------------------------------------------------------------

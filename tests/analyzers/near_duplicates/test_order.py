@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes with the same words in another order: who did what to whom is not the same statement."""
+"""Notes with the same words in another order, and about other files: not the same statement."""
 
 from __future__ import annotations
 
@@ -49,3 +49,18 @@ def test_changed_places_are_another_statement(one: str, other: str) -> None:
 def test_one_word_may_move(one: str, other: str) -> None:
     """A word that was put elsewhere, left out or repeated is the same note."""
     assert found(f"{LONG} and {one}", f"{LONG} and  {other}") == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("src/api/rest/graph.rs", "src/api/rest/entities.rs"),
+        ("C:\\logs\\alpha", "C:\\logs\\beta"),
+        ("mail ana@shop.example", "mail bo@shop.example"),
+        ("set retry_limit", "set retry_delay"),
+        ("module net.http", "module net.ftp"),
+    ],
+)
+def test_paths_and_identifiers_are_names(one: str, other: str) -> None:
+    """Three edits of three files are three notes, however alike they are told."""
+    assert found(f"{one} {LONG}", f"{other} {LONG}") == 0
