@@ -182,7 +182,7 @@ class Loop(Settings):
             settings: analyzer (id, family, or the last part of that) → parameters, laid over those in force. Only these
                 analyzers look, switched on; with none, all look with the settings in force.
             window_ms, every_ms: the times looked at: from so long ago to now, so far apart; None: seven times. Besides,
-                whenever something was really proposed in that time.
+                whenever something was really proposed in that time, the newest 40 times.
             at: the times themselves, epoch ms, and no others.
             only: further analyzers that look.
 

@@ -24,6 +24,7 @@ from deja_tui.engine.objects import SkippedAnalyzer
 from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import LedgerRow, MarkKind, NewGrain, Put, Substrate, is_reserved
 from deja_tui.engine.templates import render
+from deja_tui.engine.wire import read_audit
 from deja_tui.store.asof import moment
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import superseded_of
@@ -31,7 +32,7 @@ from deja_tui.store.past import Mark, Past
 
 DAY_MS: Final = 86_400_000
 MAX_TIMES: Final = 400
-MAX_PROPOSALS: Final = 100
+MAX_PROPOSALS: Final = 40
 NO_PAST: Final = "counts of recalls have no past to look at"
 
 
@@ -248,8 +249,11 @@ def replay(
         if other:
             _note(now, _look(then, other, at, current, policy)[0], at)
     rows = views.ledger_by_identity(real, sorted({*now, *trial}))
+    reasons = _reasons(past)
     findings = [
-        _told(key, now.get(key), trial.get(key), [row for row in rows.get(key, ()) if not row.foreign], real)
+        _told(
+            key, now.get(key), trial.get(key), [row for row in rows.get(key, ()) if not row.foreign], reasons
+        )
         for key in {*now, *trial}
     ]
     order = ("high", "medium", "low", "info")
@@ -264,7 +268,7 @@ def replay(
 
 
 def _proposals(past: Past, analyzers: Sequence[Analyzer], times: Sequence[int]) -> list[tuple[int, int]]:
-    """When a finding of these analyzers was proposed here, the newest 100 times: what is applied at once would lie between
+    """When a finding of these analyzers was proposed here, the newest 40 times: what is applied at once would lie between
     all others."""
     families = {one.manifest.family for one in analyzers}
     found: dict[int, int] = {}
@@ -299,7 +303,11 @@ def _note(seen: dict[str, _Seen], findings: Iterable[Finding], at: int) -> None:
 
 
 def _told(
-    identity: str, now: _Seen | None, trial: _Seen | None, rows: Sequence[LedgerRow], real: Substrate
+    identity: str,
+    now: _Seen | None,
+    trial: _Seen | None,
+    rows: Sequence[LedgerRow],
+    reasons: Mapping[str, str],
 ) -> ReplayFinding:
     one = trial or now
     assert one is not None
@@ -317,16 +325,14 @@ def _told(
         current=now is not None,
         was=row.status if row else None,
         address=row.address if row else None,
-        because=_reason(real, row) if row else "",
+        because=reasons.get(row.address, "") if row else "",
     )
 
 
-def _reason(real: Substrate, row: LedgerRow) -> str:
-    """Why the last person or agent decided as they did."""
-    from deja_tui.engine.audit import entries
-
-    told = [entry for entry, _ in entries(real, row.address) if entry.observer in ("human", "agent")]
-    return told[-1].because if told else ""
+def _reasons(past: Past) -> dict[str, str]:
+    """Recommendation → why the last person or agent decided as they did; what came from another copy is left out."""
+    told = (read_audit(one) for one in past.grains if one.type == "observation" and not one.imported)
+    return {one.recommendation: one.because for one in told if one and one.observer in ("human", "agent")}
 
 
 def _unseen(real: Substrate, analyzers: Sequence[Analyzer], times: Sequence[int], seen: set[str]) -> int:
