@@ -132,8 +132,8 @@ def test_the_child_does_not_outlive_its_parent(run: object) -> None:
     terminal = run("wait")  # type: ignore[operator]
     child = child_of(terminal)
     os.kill(terminal.pid, signal.SIGKILL)
-    terminal.settle()
     assert gone(child)
+    terminal.settle()
     assert restored(terminal)
 
 
