@@ -19,6 +19,7 @@ _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "ui": ("deja_tui.cli.ui_verb", "ui", "Open the console on a memory."),
     "review": ("deja_tui.cli.review", "review", "Review the queue line by line, on any terminal."),
     "import": ("deja_tui.cli.capture", "import_", "Bring transcripts into a memory."),
+    "mcp": ("deja_tui.cli.mcp", "mcp", "Serve a memory to an agent, over stdin and stdout."),
     "record-tool-call": ("deja_tui.cli.capture", "record_tool_call", "Store one tool call."),
     "loop": ("deja_tui.cli.loop", "loop", "Run the Deja Loop and decide about its recommendations."),
     "why": ("deja_tui.cli.loop_config", "why", "Say why an analyzer does or does not find something."),

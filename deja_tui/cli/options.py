@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -100,11 +100,14 @@ def open_memory(
     *,
     namespace: str | None = None,
     actor: str = "user:local",
+    scopes: Sequence[str] | None = None,
     create: bool = False,
     read_only: bool = False,
     telemetry: str = "off",
 ) -> Any:
     """A `Memory`. A missing file is made only by verbs that write first things (``create``).
+
+    ``scopes``: the rights of whoever acts; None: all of them, as a person at the command line holds.
 
     ``telemetry``: verbs that recall for people, and runs, count as ``aggregate`` does (D37): as the flag says, else the
     host's policy, else in that mode. Other verbs count nothing.
@@ -123,6 +126,7 @@ def open_memory(
             path,
             namespace=namespace,
             actor=actor,
+            scopes=scopes,
             create=create,
             read_only=read_only,
             telemetry=telemetry,
