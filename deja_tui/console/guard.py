@@ -130,10 +130,9 @@ def _read(pipe: int) -> dict[str, Any]:
 
 def _die_with_parent(alive: int, stdin: int, stdout: int, saved: list[Any]) -> None:
     """Watch a pipe that only the parent holds open: its end is the parent's (GUARD-5)."""
+    import select
     import termios
     import threading
-
-    parent = os.getppid()
 
     def end() -> NoReturn:
         try:
@@ -148,8 +147,9 @@ def _die_with_parent(alive: int, stdin: int, stdout: int, saved: list[Any]) -> N
         end()
 
     def hung_up(number: int, _frame: object) -> None:
-        # a parent that led its session takes the child with it, faster than the pipe tells
-        if os.getppid() != parent:
+        # A parent that led its session takes the child with it. Its end of the pipe is closed by then, while the child
+        # may still be counted as its own.
+        if select.select([alive], [], [], 0)[0]:
             end()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
