@@ -17,7 +17,7 @@ from deja_tui.cal.results import Assembled, Grains, Result
 from deja_tui.cal.words import FORMATS
 from deja_tui.cli import output
 from deja_tui.cli.cal_lines import lines_of
-from deja_tui.cli.options import open_memory, with_db
+from deja_tui.cli.options import OneOf, open_memory, with_db
 from deja_tui.errors import DejaError
 from deja_tui.text import clean, clean_lines
 
@@ -36,7 +36,7 @@ _SHOWN: Final = ("table", *(name for name in FORMATS if name != "table"))
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(_SHOWN),
+    type=OneOf(_SHOWN),
     default="table",
     show_default=True,
     help="Shape of the output.",

@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_file, with_format
+from deja_tui.cli.options import OneOf, open_memory, with_file, with_format
 from deja_tui.declared import KNOWN
 from deja_tui.text import clean, utc
 
 
 @click.command()
-@click.argument("name", required=False, type=click.Choice(list(KNOWN)))
+@click.argument("name", required=False, type=OneOf(list(KNOWN)))
 @click.argument("value", required=False)
 @click.option("--because", default="", metavar="REASON", help="Why, 1 to 500 characters; needed to set one.")
 @with_file

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import open_memory, with_because, with_file, with_format, with_host
+from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format, with_host
 from deja_tui.engine.objects import STATUSES, RunOutcome
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
@@ -37,6 +37,11 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "config-export": ("deja_tui.cli.loop_config", "config_export", "Write the settings of all analyzers."),
     "config-import": ("deja_tui.cli.loop_config", "config_import", "Take in settings that were exported."),
     "outcomes": ("deja_tui.cli.loop_outcomes", "outcomes", "Count before and after what was applied."),
+    "schedule": (
+        "deja_tui.cli.loop_schedule",
+        "schedule",
+        "Print what makes a machine run it every so often.",
+    ),
     "precision": (
         "deja_tui.cli.loop_trials",
         "precision",
@@ -193,14 +198,14 @@ def _report(memory: Any, found: RunOutcome, *, quiet: bool, as_json: bool) -> No
 @with_format
 @click.option(
     "--status",
-    type=click.Choice([*STATUSES, "all"]),
+    type=OneOf([*STATUSES, "all"]),
     default="pending",
     show_default=True,
     help="Which ones.",
 )
 @click.option(
     "--fail-on",
-    type=click.Choice(["info", "low", "medium", "high"]),
+    type=OneOf(["info", "low", "medium", "high"]),
     help="Exit 2 when a pending one is at least this severe.",
 )
 def list_(db: Path | None, actor: str, as_json: bool, status: str, fail_on: str | None) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_because, with_file, with_format
+from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format
 from deja_tui.errors import ValidationError
 
 
@@ -98,7 +98,7 @@ def diff(address: str, choice: int | None, db: Path | None, actor: str, as_json:
 )
 @click.option("--edit", metavar="JSON", help='{"diff", "base"} of a document.')
 @click.option("--data", metavar="JSON", help="What a finding says that changes nothing.")
-@click.option("--severity", type=click.Choice(["info", "low", "medium"]), default="low", show_default=True)
+@click.option("--severity", type=OneOf(["info", "low", "medium"]), default="low", show_default=True)
 @click.option(
     "--ns", "namespace", metavar="NAME", help="Of the document; else what the file declares, else shared."
 )

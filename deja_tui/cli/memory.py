@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.cli.options import OneOf, open_memory, with_db, with_format
 from deja_tui.store.faults import Fault
-from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean
 
 
@@ -46,16 +44,28 @@ def add(
 
 @click.command()
 @click.argument("subject", required=False)
-@click.option("--relation", metavar="TEXT")
+@click.option("--relation", metavar="TEXT", help="Only with this relation, exactly.")
+@click.option("--object", "object_", metavar="TEXT", help="Only with this object, exactly.")
 @click.option("--type", "type_", metavar="TYPE", help="fact, event, tool, observation, …")
 @click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
+@click.option("--as-of", metavar="WHEN", help="As it was at a time (ISO-8601, epoch) or clock (HLC).")
+@click.option(
+    "--axis",
+    type=OneOf(("arrival", "validity")),
+    default="arrival",
+    show_default=True,
+    help="Of --as-of: what was known then, or what is known now to have held then.",
+)
 @with_db
 @with_format
 def recall(
     subject: str | None,
     relation: str | None,
+    object_: str | None,
     type_: str | None,
     k: int,
+    as_of: str | None,
+    axis: str,
     db: Path | None,
     namespace: str,
     actor: str,
@@ -63,11 +73,11 @@ def recall(
 ) -> None:
     """List live grains, newest first.
 
-    Example: deja recall acme
+    Example: deja recall acme --as-of 2026-03-01
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=True, telemetry="aggregate") as memory:
-        found = memory.recall(subject, relation, type=type_, k=k)
-    _grains(found, as_json)
+        found = memory.recall(subject, relation, object_, type=type_, k=k, as_of=as_of, axis=axis)
+    output.grains(found, as_json)
 
 
 @click.command()
@@ -99,7 +109,7 @@ def search(
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=True, telemetry="aggregate") as memory:
         found = memory.search(text, type=type_, subject=subject, since=since, before=before, k=k)
-    _grains(found, as_json)
+    output.grains(found, as_json)
 
 
 @click.command()
@@ -113,7 +123,7 @@ def history(address: str, db: Path | None, namespace: str, actor: str, as_json: 
     """
     with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
         found = memory.history(address)
-    _grains(found, as_json)
+    output.grains(found, as_json)
 
 
 @click.command()
@@ -158,12 +168,3 @@ def stats(db: Path | None, namespace: str, actor: str, as_json: bool) -> None:
         output.as_json(found)
     else:
         output.lines(f"{name:<20} {clean(value)}" for name, value in found.items())
-
-
-def _grains(found: Sequence[StoredGrain], as_json: bool) -> None:
-    if as_json:
-        output.as_json({"grains": [output.grain(grain) for grain in found]})
-        return
-    from deja_tui.present.grain import grain_lines
-
-    output.lines(grain_lines(found, output.width()) or ["Nothing found."])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,24 @@ import click
 from deja_tui.cli.paths import default_path
 from deja_tui.errors import DejaError
 from deja_tui.text import clean
+
+
+class OneOf(click.Choice[str]):
+    """One of a few words; another one is a usage error that names the nearest."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        super().__init__(words)
+        self.words = tuple(words)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        told = str(value)
+        if told in self.words:
+            return told
+        near = get_close_matches(told, self.words, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise click.BadParameter(
+            f"{clean(told, 40)!r} is not one of {', '.join(self.words)}.{hint}", ctx, param
+        )
 
 
 def with_db(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +51,7 @@ def with_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     function = click.option(
         "--telemetry",
-        type=click.Choice(["off", "aggregate", "full"]),
+        type=OneOf(["off", "aggregate", "full"]),
         expose_value=False,
         callback=_told_by_the_host,
         help="What recalls are counted in; else as the policy says, else aggregate.",
@@ -81,7 +100,7 @@ def with_format(function: Callable[..., Any]) -> Callable[..., Any]:
 
     return click.option(
         "--format",
-        type=click.Choice(["text", "json"]),
+        type=OneOf(["text", "json"]),
         default="text",
         show_default=True,
         help="Shape of the output.",

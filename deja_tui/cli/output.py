@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from deja_tui.engine.objects import AuditEntry, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.operations import to_plain
 from deja_tui.engine.outcomes import Outcome
+
+_SOON: Final = 0.5
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -26,6 +28,41 @@ def as_json(value: Any) -> None:
     """One JSON document to stdout. ASCII only, so that no text in it can act on a terminal."""
     text = json.dumps(value, ensure_ascii=True, indent=2, default=list)
     sys.stdout.write(text.replace("\x7f", "\\u007f") + "\n")
+
+
+def json_line(value: Any) -> str:
+    """One JSON document on one line, ASCII only."""
+    told = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=list)
+    return told.replace("\x7f", "\\u007f")
+
+
+@contextmanager
+def working(label: str) -> Iterator[None]:
+    """A bar without an end on stderr for work that does not count its steps, shown after half a second.
+
+    Nothing where stderr is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Timer
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    bar.add_task(label, total=None)
+    soon = Timer(_SOON, bar.start)
+    soon.daemon = True
+    soon.start()
+    try:
+        yield
+    finally:
+        soon.cancel()
+        soon.join()
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager
@@ -41,6 +78,24 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def address(value: str, in_json: bool) -> None:
+    """What a verb that stores one grain answers with."""
+    if in_json:
+        as_json({"address": value})
+    else:
+        lines([value])
+
+
+def grains(found: Sequence[Any], in_json: bool) -> None:
+    """What a verb that lists grains answers with."""
+    if in_json:
+        as_json({"grains": [grain(one) for one in found]})
+        return
+    from deja_tui.present.grain import grain_lines
+
+    lines(grain_lines(found, width()) or ["Nothing found."])
 
 
 def width() -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_format
+from deja_tui.cli.options import OneOf, open_memory, with_format
 from deja_tui.cli.paths import default_path
 
 
@@ -61,7 +61,7 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
 @click.command()
 @click.option(
     "--template",
-    type=click.Choice(["blank", "demo"]),
+    type=OneOf(["blank", "demo"]),
     default="blank",
     show_default=True,
     help="What it begins with.",

@@ -22,14 +22,38 @@ def open_console(argv: list[str]) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.print_usage()
+        import sys
+
+        self.print_usage(sys.stderr)
         from deja_tui.text import clean
 
-        self.exit(64, f"Error: {clean(message)}\n")
+        self.exit(64, f"Error: {clean(message)}{clean(self._meant(message))}\n")
+
+    def _meant(self, message: str) -> str:
+        """The nearest option or value to the one that is none."""
+        import re
+        from difflib import get_close_matches
+
+        value = re.search(r"argument ([^:]+): invalid choice: '([^']*)'", message)
+        option = re.search(r"unrecognized arguments: (--\S+)", message)
+        known: list[str] = []
+        if value:
+            named = [one for one in self._actions if value[1] in "/".join(one.option_strings)]
+            known = [str(word) for one in named for word in one.choices or ()]
+        elif option:
+            known = [word for one in self._actions for word in one.option_strings]
+        told = value[2] if value else option[1] if option else ""
+        near = get_close_matches(told, known, n=1)
+        return f". Did you mean {near[0]!r}?" if near else ""
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="deja ui", description="Open the console on a memory.", allow_abbrev=False)
+    parser = _Parser(
+        prog="deja ui",
+        description="Open the console on a memory.",
+        epilog="Example: deja ui agent.deja --actor user:ana --at queue",
+        allow_abbrev=False,
+    )
     parser.add_argument("file", nargs="?", type=Path, help="the memory; else DEJA_DB, else your own")
     parser.add_argument("-d", "--db", type=Path, metavar="FILE", help="the same as FILE")
     parser.add_argument(
