@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from deja_tui.engine.substrate import LOOP_NAMESPACE, StoredGrain, Substrate, is_reserved
-from deja_tui.engine.views import error_text, has_outcome, is_failure, tool_name
+from deja_tui.engine.views import by_age, error_text, has_outcome, is_failure, tool_name
 from deja_tui.text import error_signature, fold
 
 DOCUMENT_RELATION: Final = "memory_file"
@@ -63,7 +63,7 @@ def tool_span(
 
 
 def facts_under(substrate: Substrate, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
-    """Every fact, live or not, with this subject and relation after folding, by (created_at, address)."""
+    """Every fact, live or not, with this subject and relation after folding, by age (D3)."""
     if own := _own(substrate, "facts_under"):
         return own(namespace, subject, relation)  # type: ignore[no-any-return]
     wanted = (fold(subject), fold(relation))
@@ -73,7 +73,7 @@ def facts_under(substrate: Substrate, namespace: str, subject: str, relation: st
         if wanted == tuple(_folded(grain, name) for name in ("subject", "relation"))
         and isinstance(grain.get("object"), str)
     ]
-    return sorted(found, key=lambda grain: (grain.created_at, grain.address))
+    return sorted(found, key=by_age)
 
 
 def _folded(grain: StoredGrain, name: str) -> str | None:
@@ -191,7 +191,7 @@ def lineage(get: Callable[[str], StoredGrain | None], grain: StoredGrain) -> Ite
     while here is not None:
         address = here.address
         before = [found for one in parents(here) if (found := get(one)) and found.superseded_by == address]
-        here = min(before, key=lambda one: (one.created_at, one.address), default=None)
+        here = min(before, key=by_age, default=None)
         if here is None or here.address in seen or is_reserved(here.namespace):
             return
         seen.add(here.address)

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.engine.draft import MAX_EVIDENCE
-from deja_tui.engine.fact_views import by_age
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, canonical, size
 from deja_tui.engine.substrate import StoredGrain
-from deja_tui.engine.views import fact_key
+from deja_tui.engine.views import by_age, fact_key
 from deja_tui.text import clean, clip, utc
 
 MAX_CHOICES: Final = 8

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Final, cast
 
 from deja_tui.engine.substrate import Overdue, RelationCount, StoredGrain, Substrate
-from deja_tui.engine.views import capability, fact_key
+from deja_tui.engine.views import by_age, capability, fact_key
 from deja_tui.text import note_words
 
 ENDING: Final = ("fact", "observation")
@@ -69,11 +69,6 @@ def note_text(grain: StoredGrain) -> str:
     names = NOTE_FIELDS if grain.get("relation") is None else NOTE_FIELDS[:-1]
     told = next((grain.get(name) for name in names if grain.get(name) is not None), "")
     return told if isinstance(told, str) else ""
-
-
-def by_age(grain: StoredGrain) -> tuple[int, str]:
-    """The order of a group: (created_at, address)."""
-    return grain.created_at, grain.address
 
 
 # --- views -------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def tool_failure_members(
     namespaces: Sequence[str] | None,
     limit: int,
 ) -> list[StoredGrain]:
-    """The members of one cluster, newest first by (created_at, address), at most ``limit``."""
+    """The members of one cluster, newest first (`by_age`), at most ``limit``."""
     if own := _own(substrate, "tool_failure_members"):
         return own(tool, signature, since, until, after, namespaces, limit)  # type: ignore[no-any-return]
     found = [
@@ -119,7 +119,7 @@ def tool_failure_members(
         for grain in _window(substrate, since, until, after, namespaces)
         if is_failure(grain) and tool_name(grain) == tool and error_signature(error_text(grain)) == signature
     ]
-    return nlargest(limit, found, key=lambda grain: (grain.created_at, grain.address))
+    return nlargest(limit, found, key=by_age)
 
 
 def _window(
@@ -133,7 +133,7 @@ def _window(
 def duplicate_facts(
     substrate: Substrate, namespaces: Sequence[str] | None, after: int = 0
 ) -> list[list[StoredGrain]]:
-    """Groups of live facts that may say the same, each ordered by (created_at, address). Text decides later (D11).
+    """Groups of live facts that may say the same, each by age (`by_age`). Text decides later (D11).
 
     With ``after``, an arrival position, a substrate may leave out groups of which nothing arrived or was opened again
     after it.
@@ -144,11 +144,15 @@ def duplicate_facts(
     for grain in substrate.scan("fact", namespaces):
         if grain.live and fact_key(grain):
             groups[fact_key(grain)].append(grain)
-    return [
-        sorted(group, key=lambda grain: (grain.created_at, grain.address))
-        for _, group in sorted(groups.items())
-        if len(group) > 1
-    ]
+    return [sorted(group, key=by_age) for _, group in sorted(groups.items()) if len(group) > 1]
+
+
+def by_age(grain: StoredGrain) -> tuple[int, int, str]:
+    """The order of grains everywhere (D3): (created_at, HLC, address).
+
+    A memory that keeps no HLC goes by arrival: what came later was written later there.
+    """
+    return grain.created_at, getattr(grain, "hlc", grain.seq), grain.address
 
 
 def fact_key(grain: StoredGrain) -> tuple[str, ...]:
@@ -178,7 +182,7 @@ def document(substrate: Substrate, namespace: str, path: str) -> StoredGrain | N
     if own := _own(substrate, "document"):
         return own(namespace, path)  # type: ignore[no-any-return]
     versions = fact_matches(substrate, namespace, path, "memory_file")
-    return max(versions, key=lambda grain: (grain.created_at, grain.seq), default=None)
+    return max(versions, key=by_age, default=None)
 
 
 # --- the loop's own grains ---------------------------------------------------------------------------

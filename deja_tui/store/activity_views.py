@@ -86,14 +86,14 @@ class ActivityViews:
 
     @coded
     def facts_under(self, namespace: str, subject: str, relation: str) -> list[StoredGrain]:
-        """Every fact, live or not, with this subject and relation after folding, by (created_at, address)."""
+        """Every fact, live or not, with this subject and relation after folding, by (created_at, HLC, address)."""
         db = self._store.reading()
         folded = tuple(fold(read.asked(text)) for text in (subject, relation))
         key = (find_space(db, read.asked(namespace)), *(find_term(db, text) for text in folded))
         if None in key:
             return []
         found = readable(rows(db, _UNDER, key))
-        return sorted(found, key=lambda grain: (grain.created_at, grain.address))
+        return sorted(found, key=lambda grain: (grain.created_at, grain.hlc, grain.address))
 
     @coded
     def earliest_fact(self) -> int | None:

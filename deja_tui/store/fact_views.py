@@ -83,7 +83,7 @@ SELECT ns, sum(n) FROM (
 """
 _OLDEST: Final = f"""
 SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_type
- WHERE g.type = ? AND g.at < ? AND g.ns = ? AND g.dead = 0 ORDER BY g.at, g.hash LIMIT ?
+ WHERE g.type = ? AND g.at < ? AND g.ns = ? AND g.dead = 0 ORDER BY g.at, g.hlc, g.hash LIMIT ?
 """
 
 
@@ -113,7 +113,7 @@ class FactViews:
             keys = list(rows(db, statement, (after,) if after else ()))
             groups = [readable(rows(db, _MEMBERS, key)) for key in keys]
         for group in groups:
-            group.sort(key=lambda grain: (grain.created_at, grain.address))
+            group.sort(key=lambda grain: (grain.created_at, grain.hlc, grain.address))
         # a damaged grain is nobody's rival
         return sorted((group for group in groups if len(group) > 1), key=lambda group: _key(group[0]))
 
@@ -182,7 +182,7 @@ class FactViews:
                     for number in numbers
                     for grain in readable(rows(db, _OLDEST, (number, before, space, limit)))
                 ]
-                members.sort(key=lambda grain: (grain.created_at, grain.address))
+                members.sort(key=lambda grain: (grain.created_at, grain.hlc, grain.address))
                 found.append(Overdue(spaces[space], total, members[:limit]))
         return sorted((one for one in found if one.oldest), key=lambda one: one.namespace)
 
@@ -192,7 +192,7 @@ class FactViews:
         with self._store.snapshot():
             db = self._store.reading()
             found = near.nominated(db, _in(db, namespaces), after, _OPENED)
-        return sorted(found, key=lambda grain: (grain.namespace, grain.created_at, grain.address))
+        return sorted(found, key=lambda grain: (grain.namespace, grain.created_at, grain.hlc, grain.address))
 
 
 def _in(db: apsw.Connection, namespaces: Sequence[str] | None) -> str:

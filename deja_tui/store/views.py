@@ -184,7 +184,7 @@ def duplicate_facts(
     found = [[members[i] for i in group if i in members] for group in ids]
     groups = [group for group in found if len(group) > 1]
     for group in groups:
-        group.sort(key=lambda grain: (grain.created_at, grain.address))
+        group.sort(key=lambda grain: (grain.created_at, grain.hlc, grain.address))
     return sorted(groups, key=lambda group: _fact_text(group[0]))
 
 

@@ -21,11 +21,11 @@ from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import by_value, cited, entity, labels, retires, room, values_line
-from deja_tui.engine.fact_views import by_age, holds_at
+from deja_tui.engine.fact_views import holds_at
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import RelationCount, StoredGrain
-from deja_tui.engine.views import fact_key
+from deja_tui.engine.views import by_age, fact_key
 from deja_tui.text import fold
 
 ACTION: Final = "flag_contradiction"

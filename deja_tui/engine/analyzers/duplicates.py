@@ -26,7 +26,7 @@ from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, size
 from deja_tui.engine.substrate import StoredGrain
-from deja_tui.engine.views import fact_key
+from deja_tui.engine.views import by_age, fact_key
 from deja_tui.text import compact_json
 
 ACTION: Final = "consolidate"
@@ -113,7 +113,7 @@ def _by_validity(same: Sequence[StoredGrain]) -> list[list[StoredGrain]]:
         groups.setdefault(top, []).extend(members)
     for told, members in groups.items():
         kept = spans[told][0]
-        members.sort(key=lambda grain: (grain is not kept, grain.created_at, grain.address))
+        members.sort(key=lambda grain: (grain is not kept, *by_age(grain)))
     return list(groups.values())
 
 

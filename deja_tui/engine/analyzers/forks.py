@@ -33,11 +33,11 @@ from deja_tui.engine.fact_drafts import (
     room,
     values_line,
 )
-from deja_tui.engine.fact_views import by_age, holds_at
+from deja_tui.engine.fact_views import holds_at
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, Alternative, Merge, Operation, Retire, size
 from deja_tui.engine.substrate import StoredGrain
-from deja_tui.engine.views import fact_key
+from deja_tui.engine.views import by_age, fact_key
 
 ACTION: Final = "merge_heads"
 _RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])

@@ -32,9 +32,10 @@ from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import BudgetSpent, Context, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import retires, room
-from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, by_age, note_text, says_expired
+from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, note_text, says_expired
 from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import StoredGrain
+from deja_tui.engine.views import by_age
 from deja_tui.text import compact_json, fold, note_order
 
 ACTION: Final = "consolidate"

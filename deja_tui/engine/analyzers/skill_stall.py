@@ -20,6 +20,7 @@ from deja_tui.engine.draft import Draft
 from deja_tui.engine.identity import digest12, identity
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import StoredGrain
+from deja_tui.engine.views import by_age
 from deja_tui.text import fold
 
 ACTION: Final = "flag"
@@ -85,7 +86,7 @@ def _newest(ctx: Context, after: int) -> list[StoredGrain]:
         ctx.spend()
         key = (skill.namespace, fold(_name(skill)))
         known = found.get(key)
-        if known is None or (known.created_at, known.address) < (skill.created_at, skill.address):
+        if known is None or by_age(known) < by_age(skill):
             found[key] = skill
     return list(found.values())
 

@@ -99,6 +99,23 @@ def test_a_finding_in_full(world: World) -> None:
     )
 
 
+def test_of_one_moment_the_value_written_last_stays(world: World) -> None:
+    """D3: (created_at, HLC, address). A session writes several facts with one time; an address says nothing of order."""
+    written = [
+        fact(world.substrate, "acme", "tier", value) for value in ("gold", "silver", "tin", "zinc", "iron")
+    ]
+    (one,) = world.found(SWEEP)
+    assert one.evidence == tuple(written)
+    assert {operation.by for operation in one.operations if isinstance(operation, Retire)} == {written[-1]}
+    assert [choice.label.split('"')[1] for choice in one.alternatives] == [
+        "iron",
+        "zinc",
+        "tin",
+        "silver",
+        "gold",
+    ]
+
+
 def test_two_values_of_one_day_are_told_apart_by_the_minute(world: World) -> None:
     """The line says which came later."""
     fact(world.substrate, "acme", "tier", "gold", NOW - 60_000)

@@ -72,7 +72,7 @@ def test_a_finding_in_full() -> None:
     substrate = ReferenceSubstrate()
     late = fact(substrate, "Acme", "likes", "Tea", NOW - 1, namespace="team")
     same = [fact(substrate, "ACME", "likes", f"tea{' ' * n}", NOW - 9, namespace="team") for n in range(2)]
-    kept, middle = sorted(same)
+    kept, middle = same  # D3: of one moment, the one that came first
     (one,) = found(substrate)
     assert one.evidence == (kept, middle, late)
     assert one.operations == (Retire(middle, kept), Retire(late, kept))
