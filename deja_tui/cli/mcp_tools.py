@@ -28,7 +28,7 @@ from deja_tui.errors import DejaError, ValidationError
 from deja_tui.facade import Memory
 from deja_tui.present.line import plain
 from deja_tui.present.plain import detail_lines, queue_lines, receipt_lines, run_lines
-from deja_tui.present.words import says
+from deja_tui.present.words import plural, says
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean, utc
@@ -184,7 +184,7 @@ _ADDRESS: Final = {
 def _grains(found: Sequence[StoredGrain]) -> Answer:
     if not found:
         return Answer(["No grains."], {"grains": []})
-    lines = [f"{len(found)} grains. {UNTRUSTED}", *map(_line, found)]
+    lines = [f"{plural(len(found), 'grain')}. {UNTRUSTED}", *map(_line, found)]
     told = [{"address": one.address, "type": one.type, "created_at": one.created_at} for one in found]
     return Answer(lines, {"grains": told})
 
