@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from deja_tui.engine import doc_edits
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import target_class
 from deja_tui.engine.objects import SEVERITIES
 from deja_tui.engine.operations import (
     Alternative,
+    DefineQuery,
+    DocEdit,
     Operation,
     canonical,
     check,
     check_alternatives,
     check_data,
+    class_of,
 )
 
 MAX_EVIDENCE: Final = 64
@@ -76,6 +80,7 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
         raise LoopError("LOP-E011", "a finding needs a severity and at least one cited grain")
     check(draft.operations)
     check_alternatives(draft.alternatives, draft.operations)
+    _check_class(draft, target_classes)
     check_data(draft.data)
     return replace(
         draft,
@@ -83,6 +88,25 @@ def accept(draft: object, target_classes: tuple[str, ...]) -> Draft:
         evidence_total=max(draft.evidence_total, len(cited)),
         args={str(name): _bounded(value) for name, value in draft.args.items()},
     )
+
+
+def _check_class(draft: Draft, target_classes: tuple[str, ...]) -> None:
+    """Refuse a change of something else than the finding is about: rights and a policy go by the target's class (D24).
+
+    Another choice may be of another class that the analyzer declares, as a lesson may be kept as a line of a document (D27).
+    """
+    about = target_class(draft.target_ref)
+    for operation in draft.operations:
+        if class_of(operation) not in (about, None):
+            raise LoopError("LOP-E010", f"a finding about a {about} target changes nothing else")
+        scheme, name = draft.target_ref.split("#", 1)[0].split(":", 1)
+        if isinstance(operation, DefineQuery) and (operation.scheme, operation.name) != (scheme, name):
+            raise LoopError("LOP-E010", "a finding about a query or template changes that one only")
+        if isinstance(operation, DocEdit) and operation.path != doc_edits.path_of(draft.target_ref):
+            raise LoopError("LOP-E010", "a finding about a document changes that one only")
+    for choice in draft.alternatives[1:]:
+        if not {class_of(operation) for operation in choice.operations} <= {*target_classes, None}:
+            raise LoopError("LOP-E010", "a choice changes what the analyzer does not declare")
 
 
 def _counted_elsewhere(draft: Draft) -> bool:

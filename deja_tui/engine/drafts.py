@@ -37,6 +37,7 @@ from deja_tui.engine.operations import (
     Revert,
     Supersede,
     canonical,
+    class_of,
     digest,
     from_plain,
     to_plain,
@@ -229,20 +230,15 @@ def _touches_a_document(substrate: Substrate, operation: Operation) -> bool:
 
 
 def _class_of(substrate: Substrate, operation: Operation) -> str:
-    match operation:
-        case DocEdit():
-            return "prompt"
-        case DefineQuery():
-            return "query"
-        case Revert(recommendation=address):
-            grain = substrate.get(address)
-            if grain is None:
-                raise LoopError("LOP-E040", "there is no recommendation to take back")
-            body = read_recommendation(grain)
-            changes = [one for choice in body.choices for one in choice.operations]
-            edits = any(isinstance(one, DocEdit) for one in changes)
-            return "prompt" if edits else target_class(body.target_ref)
-    return "memory"
+    if not isinstance(operation, Revert):
+        return class_of(operation) or "memory"
+    grain = substrate.get(operation.recommendation)
+    if grain is None:
+        raise LoopError("LOP-E040", "there is no recommendation to take back")
+    body = read_recommendation(grain)
+    changes = [one for choice in body.choices for one in choice.operations]
+    edits = any(isinstance(one, DocEdit) for one in changes)
+    return "prompt" if edits else target_class(body.target_ref)
 
 
 def _action(operations: Sequence[Operation]) -> str:

@@ -148,6 +148,18 @@ class Revert(_Plain):
 Operation = Add | Supersede | Merge | Retire | Forget | DefineQuery | DocEdit | Revert
 
 
+def class_of(operation: Operation) -> str | None:
+    """The target class of what an operation changes (D27); None for a revert, which has that of what it takes back."""
+    match operation:
+        case DocEdit():
+            return "prompt"
+        case DefineQuery():
+            return "query"
+        case Revert():
+            return None
+    return "memory"
+
+
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """One of several changes a reviewer may choose from (D20), with a label of at most 120 characters."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -15,9 +15,11 @@ from deja_tui import Memory
 from deja_tui.compat import DejaDB
 from deja_tui.engine import templates
 from deja_tui.engine.analyzer import Context, Manifest, Param
-from deja_tui.engine.draft import Draft
+from deja_tui.engine.conformance.filling import draft
+from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.linked import linked
 from deja_tui.engine.objects import Activation
+from deja_tui.engine.operations import Add, Alternative, DefineQuery, DocEdit, Operation, digest
 from deja_tui.present.analyzers import page
 from tests.engine.helpers import refused
 from tests.support import NOW
@@ -199,3 +201,37 @@ def test_a_command_cannot_take_its_name(memory: Memory) -> None:
     """EXT-5: linked ones are taken names, too."""
     with refused("LOP-E036"):
         memory.loop.run(commands=["acme.fake=/nowhere/at/all"])
+
+
+_GRAIN: Final = Add("fact", "shared", {"subject": "a", "relation": "b", "object": "c"})
+_EDIT: Final = DocEdit("/memories/notes.md", "shared", digest(""), "@@ -0,0 +1 @@\n+x")
+_ABOUT: Final[dict[str, tuple[str, tuple[Operation, ...], tuple[Operation, ...]]]] = {
+    "a saved query, of the memory": ("entity:shared/a#b", (DefineQuery("q", "RECALL facts", None),), ()),
+    "a document, of the memory": ("entity:shared/a#b", (_EDIT,), ()),
+    "a grain, of a query": ("query:q", (_GRAIN,), ()),
+    "a grain, of the host": ("host:x", (_GRAIN,), ()),
+    "another query": ("query:q", (DefineQuery("other", "RECALL facts", None),), ()),
+    "a template, of a query": ("query:q", (DefineQuery("q", "RECALL facts", None, "template"),), ()),
+    "another document": ("doc:other.md", (_EDIT,), ()),
+    "a choice that is not declared": ("entity:shared/a#b", (_GRAIN,), (DefineQuery("q", "x", None),)),
+}
+
+
+@pytest.mark.parametrize("name", _ABOUT)
+def test_a_finding_changes_only_what_it_is_about(name: str) -> None:
+    """D24, D27: rights and a policy go by the target's class, so no analyzer changes something else under its name."""
+    target, operations, other = _ABOUT[name]
+    choices = (Alternative("one", operations), Alternative("two", other)) if other else ()
+    found = draft(operations, ["a" * 64], target_ref=target, alternatives=choices)
+    declared = ("memory", "prompt") if other else ("memory", "query", "prompt", "host")
+    with refused("LOP-E010"):
+        accept(found, declared)
+
+
+def test_a_choice_of_a_declared_class_is_taken() -> None:
+    """D27: a lesson is kept as a fact or as a line of the instruction document."""
+    choices = (Alternative("a fact", (_GRAIN,)), Alternative("a line", (_EDIT,)))
+    found = draft([_GRAIN], ["a" * 64], target_ref="entity:shared/a#b", alternatives=choices)
+    assert accept(found, ("memory", "prompt")).alternatives == choices
+    with refused("LOP-E010"):
+        accept(found, ("memory",))

@@ -60,6 +60,7 @@ class ToolFailures:
         title="Tool failures",
         description="calls of one tool that fail the same way, often",
         tier="T0",
+        target_classes=("memory", "prompt"),  # a line of the instruction document is the other choice (D27)
         params=(
             Param("min_count", "int", 3, 1, 1_000, "fewest failures of one kind"),
             Param("min_rate", "float", 0.4, 0.0, 1.0, "smallest share of the tool's calls"),
