@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from deja_tui import spool
 from deja_tui.adapter import build
 from deja_tui.engine import audit, lifecycle
 from deja_tui.engine.actors import Caller
@@ -28,6 +29,7 @@ from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, is_reserved
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain, parse_time
+from deja_tui.store.keys import source_of
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.store.write import Act
@@ -324,9 +326,11 @@ class Eraser:
                 with self._store.act() as plain:
                     plain.forget(address)
         unreached = [_COPIES]
-        left = self._telemetry.scrub(grains, identity)
-        if left:
-            unreached.append(left)
+        left = (
+            self._telemetry.scrub(grains, identity),
+            spool.scrub(self._store.path, _spooled_of(grains, identity)),
+        )
+        unreached += [told for told in left if told]
         context = {
             "audit": "tier2",
             "because": because,
@@ -402,6 +406,18 @@ def _settled(done: Erased, store: Store, unreached: Sequence[str] = ()) -> Erase
     return Erased(
         done.audit, done.addresses, done.recommendations, store.erasure_pending, (*done.unreached, *more)
     )
+
+
+def _spooled_of(
+    grains: Iterable[StoredGrain], identity: str | None
+) -> Callable[[str, str, Mapping[str, Any]], bool]:
+    """Whether an item that waits in the spool is from where one of these grains is, or tells of the name (SPOOL-3)."""
+    keys = {key for grain in grains if (key := source_of(grain.get("context"))) is not None}
+
+    def tells(kind: str, key: str, fields: Mapping[str, Any]) -> bool:
+        return key in keys or (identity is not None and _tells(fields, identity))
+
+    return tells
 
 
 def naming(grain: StoredGrain, identity: str) -> list[str]:

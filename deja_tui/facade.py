@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, cast
 
-from deja_tui import declared
+from deja_tui import declared, spool
 from deja_tui.adapter import StoreSubstrate, build
 from deja_tui.constructors import Constructors
 from deja_tui.contexts import Contexts
@@ -29,6 +29,7 @@ from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.items import CaptureItem, ItemType
 from deja_tui.loop import Loop
 from deja_tui.loop_settings import PolicySource, host_policy, policy_notices
 from deja_tui.store import asof, grains
@@ -124,6 +125,9 @@ class Memory(Constructors, Contexts):
         self.substrate = StoreSubstrate(store, self.telemetry)
         self.eraser = Eraser(store, self.telemetry, who, clock)
         self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
+        self._spool_told = ""
+        self._draining = False
+        store.before_act = self._drain
         self.loop = Loop(self)
         self.docs = Documents(self)
 
@@ -213,7 +217,9 @@ class Memory(Constructors, Contexts):
         declares, why nothing is counted; one sentence each."""
         strange = policy_notices(self.policy, self.analyzers)
         return tuple(
-            told for told in (self.store.notice, *self._told, self.telemetry.notice, *strange) if told
+            told
+            for told in (self.store.notice, *self._told, self.telemetry.notice, self._spool_told, *strange)
+            if told
         )
 
     def declare(self, name: str, value: Any, *, because: str) -> Declaration:
@@ -465,6 +471,41 @@ class Memory(Constructors, Contexts):
     def capture(self, items: Iterable[Capturable]) -> Captured:
         """Store what is new of ``items``, in their order, in one transaction (D32, D33).
 
+    def _drain(self) -> None:
+        """Before an act: what captures could not write goes in first (SPOOL-2). Whether the file can be written, the act says."""
+        if self._draining or not spool.waiting(self.store.path):
+            return
+        self._draining = True
+        try:
+            for name in spool.waiting(self.store.path):
+                self._take_in(name)
+        except DejaError as fault:
+            self._spool_told = f"captures wait in {spool.folder_of(self.store.path)}: {fault.message}"
+        finally:
+            self._draining = False
+
+    def _take_in(self, name: str) -> None:
+        """One spool file in one act."""
+        try:
+            namespace, cursor, rows = spool.read(self.store.path, name)
+        except FileNotFoundError:  # another process was first
+            return
+        except (OSError, ValueError):
+            self._spool_told = f"a capture that waits cannot be read: {spool.folder_of(self.store.path)}"
+            return
+        items = [CaptureItem(cast(ItemType, kind), key, fields) for kind, key, fields in rows]
+        try:
+            with self.store.act() as act:
+                self._take(items, namespace)
+                if cursor is not None:
+                    act.set_setting(*cursor)
+        except DejaError as fault:
+            if fault.code.startswith("STO-"):
+                raise
+            self._spool_told = f"a capture that waits was refused ({fault.code}): {name}"
+            return
+        spool.done(self.store.path, name)
+
         An item whose source key is already here is skipped, unless it completes what is stored (the result of a call
         that was pending): then it supersedes the live head of that chain. What was forgotten stays forgotten.
         """
@@ -472,8 +513,14 @@ class Memory(Constructors, Contexts):
         added = skipped = completed = forgotten = 0
         with self.store.act() as act:
             for item in items:
+        done = self._take(items, None)
+        self.telemetry.settle()
+        return done
+
+    def _take(self, items: Iterable[Capturable], namespace: str | None) -> Captured:
                 try:
-                    put = act.add(build(self._new(item.type, item.fields, None)), source_key=item.source_key)
+                    new = build(self._new(item.type, item.fields, namespace))
+                    put = act.add(new, source_key=item.source_key)
                 except DejaError as fault:
                     if fault.code != "MEM-E003":
                         raise
@@ -488,10 +535,9 @@ class Memory(Constructors, Contexts):
                     skipped += 1
                 else:
                     act.supersede(
-                        head.address, build(self._new(item.type, more, None)), source_key=item.source_key
+                        head.address, build(self._new(item.type, more, namespace)), source_key=item.source_key
                     )
                     completed += 1
-        self.telemetry.settle()
         return Captured(added, skipped, completed, forgotten)
 
     def _head(self, address: str) -> StoredGrain:

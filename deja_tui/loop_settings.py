@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from deja_tui import spool
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.engine import config, health, lifecycle, policy
 from deja_tui.engine.actors import Caller
@@ -103,7 +105,9 @@ class Settings:
         self._host.who.need("read")
         now = self._host.clock() if now_ms is None else now_ms
         with self._host.store.snapshot():
-            return health.health(self._host.substrate, self._known(), self._host.policy, now)
+            found = health.health(self._host.substrate, self._known(), self._host.policy, now)
+        _, waiting, unreadable = spool.counts(self._host.store.path)
+        return replace(found, spooled=waiting, unreadable=unreadable)
 
     def analyzers(self) -> tuple[AnalyzerState, ...]:
         """Every analyzer with its settings, the layer that set each, and its activation, in the order of a run."""

@@ -14,7 +14,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate",
+    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -41,6 +41,8 @@ NO_TEXTUAL = [
     "adapter",
     "reference",
     "cal_substrate",
+    "items",
+    "spool",
     "constructors",
     "contexts",
     "erasure",

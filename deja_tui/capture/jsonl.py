@@ -59,7 +59,7 @@ def lines(source: BinaryIO, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
                 else Line(number, "bad", size, reason="longer than the limit")
             )
             continue
-        line = _line(number, raw)
+        line = parsed(number, raw)
         if line is not None:
             yield line
 
@@ -75,7 +75,8 @@ def _skip(source: BinaryIO, start: bytes) -> tuple[int, bool]:
     return size, blank
 
 
-def _line(number: int, raw: bytes) -> Line | None:
+def parsed(number: int, raw: bytes) -> Line | None:
+    """One line with what ends it, as `lines` gives it; None for a blank one."""
     kept = body(raw)
     if not kept:
         return Line(number, "padding", len(raw)) if b"\x00" in raw else None

@@ -49,6 +49,10 @@ def _dispatch(argv: list[str]) -> int:
 
         sys.stdout.write(f"deja {__version__}\n")
         return 0
+    if argv[:1] == ["hook"]:
+        from deja_tui.cli.hook import hook
+
+        return hook(argv[1:])
     try:
         if argv[:1] == ["ui"]:
             from deja_tui.cli.ui import open_console

@@ -69,7 +69,8 @@ class Health:
     ones. ``past_end``: live grains past their declared end. ``new_grains`` and ``new_errors`` arrived since the last run.
     ``stale``: never run, a week old, or a hundred grains behind. ``queue``: recommendations made here by status, refreshed
     ones left out; ``foreign``: those of other copies. ``time_to_first``: from the first grain to the first recommendation,
-    ms; None: there is none yet.
+    ms; None: there is none yet. ``spooled``: captured items that wait beside the file for the next writer (D34);
+    ``unreadable``: files there that no writer can take in.
     """
 
     at: int
@@ -91,6 +92,8 @@ class Health:
     time_to_first: int | None
     policy: EffectivePolicy
     analyzers: tuple[AnalyzerState, ...]
+    spooled: int = 0
+    unreadable: int = 0
 
     @property
     def live(self) -> int:

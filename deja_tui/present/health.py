@@ -27,6 +27,8 @@ _LAYERS: Final = {"file": "this memory", "policy": "the host's policy", "default
 def report(health: Health) -> list[Line]:
     """The whole report, one line a matter; long lines are for the caller to clip."""
     lines = [_held(health), _checked(health), _grown(health), _run(health), _queue(health)]
+    if health.spooled or health.unreadable:
+        lines.append(_spool(health))
     first = _first(health)
     if first:
         lines.append(first)
@@ -96,6 +98,15 @@ def _queue(health: Health) -> Line:
     shares = f" · approved {ratio(health.approved, decided)} decided" if decided else ""
     foreign = f" · {health.foreign} from other copies" if health.foreign else ""
     return _labelled("queue", ", ".join([told, *others]) + shares + foreign)
+
+
+def _spool(health: Health) -> Line:
+    told = f"{plural(health.spooled, 'captured item')} waiting: the next command that writes takes them in"
+    if health.unreadable:
+        return _labelled(
+            "spool", Span(f"{plural(health.unreadable, 'file')} unreadable", "error"), f" · {told}"
+        )
+    return _labelled("spool", Span(told, "warning"))
 
 
 def _first(health: Health) -> Line | None:
@@ -344,6 +355,8 @@ def health_shape(health: Health) -> dict[str, Any]:
         "time_to_first_ms": health.time_to_first,
         "policy": health.policy.to_plain(),
         "analyzers": [analyzer_shape(state) for state in health.analyzers],
+        "spooled": health.spooled,
+        "spool_unreadable": health.unreadable,
     }
 
 

@@ -66,12 +66,14 @@ class Store(Reads):
         notice: why it could only be opened for reading, or None.
         erasure_pending: erased text may still stand in old pages, because a reader held them; the next act, or
             closing, tries again (D31).
+        before_act: called before an act of this thread begins, outside of every act; may itself act (D34: the spool).
     """
 
     def __init__(self, connections: Connections, clock: Callable[[], int]) -> None:
         self._files = connections
         self._clock = clock
         self.erasure_pending = False
+        self.before_act: Callable[[], None] | None = None
         self._terms = Terms()
         self._tail = search.Tail()
         self._thread = threading.local()
@@ -178,6 +180,8 @@ class Store(Reads):
         """
         self._here()
         transaction: Transaction | None = getattr(self._thread, "transaction", None)
+        if transaction is None and self.before_act is not None:
+            self.before_act()
         with self._outermost() if transaction is None else transaction.part() as opened:
             yield Act(opened, governed)
 

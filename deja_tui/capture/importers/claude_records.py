@@ -91,9 +91,11 @@ class _Reply:
 class Reader:
     """Turns the lines of one file into items, in their order. Holds open calls, open replies and ids, no more."""
 
-    def __init__(self, report: FileReport, now_ms: int, first_ms: int) -> None:
+    def __init__(self, report: FileReport, now_ms: int, first_ms: int, *, records: int | None = None) -> None:
+        """``records``: how many stand in the part of the file that was read before; None: this is its beginning."""
         if not isinstance(report.tally, Tally):
             raise TypeError("a session file is counted in a Tally")
+        report.tally.records = records or 0
         self._report = report
         self._tally = report.tally
         self._now = now_ms
@@ -104,7 +106,7 @@ class Reader:
         self._replies: dict[str, _Reply] = {}
         self._seen: set[tuple[str, str]] = set()
         self._same: Counter[str] = Counter()
-        self._known = False
+        self._known = records is not None
         self._held = False
 
     def feed(self, line: Line) -> None:

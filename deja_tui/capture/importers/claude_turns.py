@@ -19,6 +19,7 @@ _NAME_MAX: Final = 200
 _ID_MAX: Final = 200
 
 _HOST_BLOCKS: Final = (
+    "deja-memory",  # what our own hook recalled is no new memory
     "system-reminder",
     "local-command-stdout",
     "local-command-stderr",

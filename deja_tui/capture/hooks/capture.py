@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja hook capture``: what happened since the last time, into the memory or, where that is not possible, the spool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from deja_tui import spool
+from deja_tui.capture.hooks import ACTOR, BUSY_MS, transcript
+from deja_tui.capture.items import CaptureItem
+from deja_tui.capture.redact import redact
+from deja_tui.capture.tame import Shears, digest, tame
+from deja_tui.errors import DejaError
+
+if TYPE_CHECKING:
+    from deja_tui.facade import Memory
+
+_SOURCE: Final = "claude-code"
+_NAME_MAX: Final = 200
+_AGENTS_MAX: Final = 64
+_CALL_EVENTS: Final = ("PostToolUseFailure", "PostToolUse")
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of one event: counts, and the codes of what went wrong (never a text)."""
+
+    added: int = 0
+    completed: int = 0
+    skipped: int = 0
+    forgotten: int = 0
+    spooled: int = 0
+    redacted: int = 0
+    codes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which memory, and which namespace of it; None: what the file declares."""
+
+    db: str
+    namespace: str | None
+    now_ms: int
+
+
+class Capture:
+    """One event of the agent."""
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._memory: Memory | None = None
+        self._refused = False
+        self.report = Report()
+
+    def run(self, event: Mapping[str, Any]) -> Report:
+        """Store what the event tells and what its transcript has grown by. Raises OSError only where even the spool fails."""
+        session = str(event.get("session_id") or "")
+        call = call_of(event, self._where.now_ms)
+        try:
+            for path in transcripts(event):
+                call = self._file(path, session, call)
+            if call is not None:
+                self._store((call,), None)
+        finally:
+            if self._memory is not None:
+                self._memory.close()
+        return self.report
+
+    def _file(self, path: str, session: str, call: CaptureItem | None) -> CaptureItem | None:
+        """One transcript to its end; what is left of the event's own call."""
+        key = transcript.cursor_key(path)
+        place = self._cursor(key)
+        while True:
+            try:
+                piece = transcript.read(path, place, session=session, now_ms=self._where.now_ms)
+            except OSError:
+                self.report.codes.append("IMP-E001")
+                return call
+            except DejaError as fault:
+                self.report.codes.append(fault.code)
+                return call
+            if piece is None:
+                return call
+            self.report.redacted += piece.redacted
+            items, call = joined(piece.items, call)
+            if items or piece.cursor != place:
+                self._store(items, (key, piece.cursor))
+            if not piece.more or (place is not None and piece.cursor["offset"] <= place["offset"]):
+                return call
+            place = piece.cursor
+
+    def _cursor(self, key: str) -> dict[str, Any] | None:
+        """Where the last reading ended: what waits in the spool is newer than what the memory holds."""
+        found = spool.cursor(self._where.db, key)
+        memory = self._opened() if found is None else None
+        if memory is not None:
+            try:
+                found = memory.store.setting(key)
+            except DejaError as fault:
+                self._refuse(fault)
+        return found if isinstance(found, dict) and type(found.get("offset")) is int else None
+
+    def _opened(self) -> Memory | None:
+        if self._memory is None and not self._refused:
+            from deja_tui.facade import Memory
+
+            try:
+                self._memory = Memory.open(
+                    self._where.db,
+                    namespace=self._where.namespace,
+                    actor=ACTOR,
+                    busy_ms=BUSY_MS,
+                    durability="normal",
+                    clock=lambda: self._where.now_ms,
+                )
+            except DejaError as fault:
+                self._refuse(fault)
+        return self._memory
+
+    def _refuse(self, fault: DejaError) -> None:
+        self._refused = True
+        self.report.codes.append(fault.code)
+
+    def _store(self, items: tuple[CaptureItem, ...], cursor: tuple[str, Any] | None) -> None:
+        memory = None if self._refused else self._opened()
+        if memory is not None:
+            try:
+                with memory.store.act() as act:
+                    done = memory.capture(items)
+                    if cursor is not None:
+                        act.set_setting(*cursor)
+            except DejaError as fault:
+                self._refuse(fault)
+            else:
+                self.report.added += done.added
+                self.report.completed += done.completed
+                self.report.skipped += done.skipped
+                self.report.forgotten += done.forgotten
+                return
+        if items:
+            rows = [(item.type, item.source_key, dict(item.fields)) for item in items]
+            spool.lay_down(self._where.db, rows, namespace=self._where.namespace, cursor=cursor)
+            self.report.spooled += len(rows)
+
+
+def transcripts(event: Mapping[str, Any]) -> Iterator[str]:
+    """The files that may have grown: the session's own, and those of its sub-agents."""
+    path = event.get("transcript_path")
+    if not isinstance(path, str) or not path or "\0" in path:
+        return
+    path = os.path.expanduser(path)
+    if os.path.isfile(path):
+        yield path
+    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
+    except OSError:  # there is none: most sessions have no sub-agents
+        return
+    for name in names[:_AGENTS_MAX]:
+        if os.path.isfile(os.path.join(folder, name)):
+            yield os.path.join(folder, name)
+
+
+def call_of(event: Mapping[str, Any], now_ms: int) -> CaptureItem | None:
+    """The call that an event tells of: a failed one, or one that went well (HOOK-7)."""
+    kind, tool = event.get("hook_event_name"), event.get("tool_name")
+    if kind not in _CALL_EVENTS and not ("error" in event and isinstance(tool, str)):
+        return None
+    failed = kind != "PostToolUse"
+    said = _said(event.get("error") if failed else event.get("tool_response"))
+    given = event.get("tool_use_id")
+    known = _short(given) or f"{digest(tame(dict(event)))}-{now_ms}"
+    key = f"{_SOURCE}/call/{known}"
+    shears = Shears()
+    fields: dict[str, Any] = {
+        "source_type": "import",
+        "tool_name": _short(tool) or "(unnamed)",
+        "tool_call_id": known,
+        "tool_content": shears.text(_clean(said)),
+        "is_error": failed,
+        "created_at": now_ms,
+        "context": {"source_key": key, "import": {"source": _SOURCE}, "ordinal": 0},
+    }
+    if event.get("tool_input") is not None:
+        fields["input"] = shears.value(_clean(event["tool_input"]))
+    session = _short(event.get("session_id"))
+    if session:
+        fields["session_id"] = session
+    if failed and event.get("is_interrupt") is True:
+        fields["failure_cause"] = "user_aborted"
+    if shears.elided:
+        fields["context"]["elided"] = shears.elided
+    return CaptureItem("tool", key, fields)
+
+
+def joined(
+    items: tuple[CaptureItem, ...], call: CaptureItem | None
+) -> tuple[tuple[CaptureItem, ...], CaptureItem | None]:
+    """The items of a transcript with the event's own call in the place of its half; and that call, when it is not there."""
+    if call is None:
+        return items, None
+    kept: list[CaptureItem] = []
+    found = False
+    for item in items:
+        if item.source_key == call.source_key:
+            found = True
+            more = call.complete(item.fields)
+            item = item if more is None else CaptureItem(item.type, item.source_key, more, item.at_known)
+        kept.append(item)
+    return tuple(kept), None if found else call
+
+
+def _said(value: Any) -> str:
+    """A result as text: the output of a command, else a text as it is, else compact JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        parts = [
+            value[name] for name in ("stdout", "stderr") if isinstance(value.get(name), str) and value[name]
+        ]
+        if parts:
+            return "\n".join(parts)
+    if value is None:
+        return ""
+    from deja_tui.text import compact_json
+
+    return compact_json(value)
+
+
+def _clean(value: Any) -> Any:
+    return redact(tame(value))[0]
+
+
+def _short(value: Any) -> str:
+    return str(_clean(value))[:_NAME_MAX] if isinstance(value, str) and value.strip() else ""

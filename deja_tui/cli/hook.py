@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja hook …``: what a coding agent calls. Dispatched before click is imported, and always ends with status 0 (D47)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+from deja_tui.errors import DejaError
+
+LOG_VARIABLE: Final = "DEJA_LOG"
+MIN_NEW: Final = 20
+MIN_NEW_ERRORS: Final = 3
+_EVENT_MAX: Final = 16 * 1024 * 1024
+_PROMPT_MAX: Final = 65_536
+_VALUED: Final = {
+    "--db": "db",
+    "-d": "db",
+    "--ns": "ns",
+    "--k": "k",
+    "--budget": "budget",
+    "--telemetry": "telemetry",
+}
+_FLAGS: Final = {"--with-loop": "with_loop"}
+_USAGE: Final = """\
+Usage: deja hook recall      [--db FILE] [--ns NAME] [--k N] [--budget TOKENS] [--with-loop]
+       deja hook capture     [--db FILE] [--ns NAME]
+       deja hook session-end [--db FILE] [--ns NAME]
+       deja hook print claude-code|mcp [--db FILE] [--ns NAME]
+
+The first three read one JSON object from standard input, as a coding agent gives it to its hooks, write one JSON object
+or nothing, and always end with status 0. print writes the lines for the agent's settings; nothing is installed.
+"""
+_EXIT_USAGE: Final = 64
+
+
+class _Usage(Exception):
+    """Words that make no command."""
+
+
+def hook(argv: list[str]) -> int:
+    """Run one hook verb; its exit status, which is 0 for every verb but ``print``."""
+    verb, rest = (argv[0], argv[1:]) if argv else ("", [])
+    if verb == "print":
+        return _print(rest)
+    if verb in ("-h", "--help") or "--help" in rest or "-h" in rest:
+        sys.stdout.write(_USAGE)
+        return 0
+    try:
+        _run(verb, rest)
+    except _Usage as fault:
+        sys.stderr.write(f"deja hook: {fault}\n")
+        log(verb, "usage")
+    except DejaError as fault:
+        log(verb, fault.code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        log(verb, "closed pipe")
+    except Exception as fault:  # noqa: BLE001 — the agent goes on whatever this is (HOOK-1); DEJA_LOG tells its kind
+        log(verb, type(fault).__name__)
+    return 0
+
+
+def _run(verb: str, words: list[str]) -> None:
+    if verb not in ("recall", "capture", "session-end"):
+        raise _Usage("recall, capture, session-end or print")
+    options = _options(words)
+    event = _event()
+    if verb == "recall":
+        _recall(event, options)
+    elif verb == "capture":
+        _capture(event, options)
+    else:
+        _session_end(event, options)
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        name, sign, value = word.partition("=")
+        if word in _FLAGS:
+            found[_FLAGS[word]] = "yes"
+        elif name in _VALUED and (sign or waiting):
+            found[_VALUED[name]] = value if sign else waiting.pop(0)
+        else:
+            from deja_tui.text import clean
+
+            raise _Usage(f"{clean(word, 40)} is no option, or misses its value")
+    return found
+
+
+def _event() -> dict[str, Any]:
+    """What the agent tells: one JSON object; anything else is an empty one."""
+    raw = sys.stdin.buffer.read(_EVENT_MAX + 1)
+    if len(raw) > _EVENT_MAX:
+        return {}
+    try:
+        value = json.loads(raw.decode("utf-8", "replace"), parse_constant=str)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _db(options: Mapping[str, str]) -> str:
+    named = options.get("db") or os.environ.get("DEJA_DB")
+    if named:
+        return named
+    from deja_tui.cli.paths import default_path
+
+    return str(default_path())
+
+
+def _number(options: Mapping[str, str], name: str, default: int, most: int) -> int:
+    told = options.get(name)
+    if told is None:
+        return default
+    if not told.isascii() or not told.isdigit() or not 1 <= int(told[:9]) <= most:
+        raise _Usage(f"--{name} is a whole number from 1 to {most:,}")
+    return int(told)
+
+
+# --- recall -----------------------------------------------------------------------------------------
+
+
+def _recall(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
+    k, budget = _number(options, "k", 5, 50), _number(options, "budget", 400, 4_000)
+    prompt, db = event.get("prompt"), _db(options)
+    if not isinstance(prompt, str) or not prompt.strip() or not os.path.exists(db):
+        return
+    from deja_tui.capture.hooks import ACTOR, recall
+    from deja_tui.engine import views
+    from deja_tui.facade import Memory
+    from deja_tui.loop_settings import host_policy
+
+    policy = host_policy()
+    mode = options.get("telemetry") or (policy.telemetry if policy else "aggregate")
+    with Memory.open(
+        db,
+        namespace=options.get("ns"),
+        actor=ACTOR,
+        scopes=("read",),
+        telemetry=mode,
+        read_only=True,
+        create=False,
+        busy_ms=200,
+        policy=policy,
+    ) as memory:
+        made = memory.context(prompt[:_PROMPT_MAX], k=k, budget=budget, deliver=False)
+        waiting = ""
+        if "with_loop" in options:
+            waiting = recall.waiting_lines(views.ledger(memory.substrate, ("pending",)))
+        told = recall.framed(made.text, waiting)
+        if told:
+            _write(recall.answer(told))
+            memory.telemetry.delivered(made.addresses)
+        log("recall", "ok", *made.addresses)
+
+
+def _write(value: Mapping[str, Any]) -> None:
+    """One JSON object, whole: an error here means that it did not arrive (HOOK-6)."""
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+# --- capture ----------------------------------------------------------------------------------------
+
+
+def _capture(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
+    if not event:
+        return
+    report = _captured(event, options)
+    if report.spooled:
+        told = f"deja: the memory could not be written; {report.spooled} captured items wait beside it and go in later."
+        _write({"systemMessage": told})
+
+
+def _captured(event: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+    from deja_tui.capture.hooks.capture import Capture, Where
+
+    db = _db(options)
+    if "db" not in options:
+        os.makedirs(os.path.dirname(os.path.abspath(db)), exist_ok=True)
+    report = Capture(Where(db, options.get("ns"), _now())).run(event)
+    counts = ("added", "completed", "skipped", "forgotten", "spooled", "redacted")
+    log("capture", *report.codes, *(f"{name}={getattr(report, name)}" for name in counts))
+    return report
+
+
+def _now() -> int:
+    from deja_tui.facade import host_clock
+
+    return host_clock()
+
+
+# --- the end of a session ---------------------------------------------------------------------------
+
+
+def _session_end(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
+    if event:
+        _captured(event, options)
+    db = _db(options)
+    if not os.path.exists(db):
+        return
+    from deja_tui.capture.hooks import ACTOR, BUSY_MS
+    from deja_tui.facade import Memory
+    from deja_tui.loop_settings import host_policy
+
+    policy = host_policy()
+    mode = options.get("telemetry") or (policy.telemetry if policy else "aggregate")
+    with Memory.open(db, actor=ACTOR, telemetry=mode, create=False, busy_ms=BUSY_MS, policy=policy) as memory:
+        outcome = memory.loop.run(min_new=MIN_NEW, min_new_errors=MIN_NEW_ERRORS)
+    log("session-end", outcome.outcome, *filter(None, (outcome.skip_reason,)), f"stored={outcome.stored}")
+
+
+# --- print ------------------------------------------------------------------------------------------
+
+
+def _print(words: list[str]) -> int:
+    what, rest = (words[0], words[1:]) if words else ("", [])
+    if what in ("-h", "--help"):
+        sys.stdout.write(_USAGE)
+        return 0
+    try:
+        options = _options(rest)
+        lines = _lines_for(what, _db(options), options.get("ns"))
+    except _Usage as fault:
+        sys.stderr.write(f"{_USAGE}\nError: {fault}\n")
+        return _EXIT_USAGE
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _lines_for(what: str, db: str, namespace: str | None) -> list[str]:
+    if what == "claude-code":
+        from deja_tui.capture import wiring
+
+        return wiring.claude_code(db, namespace)
+    if what == "mcp":
+        from deja_tui.capture import wiring_mcp
+
+        return wiring_mcp.mcp(db, namespace)
+    raise _Usage("print what? claude-code or mcp")
+
+
+# --- what happened, for a person who asked ----------------------------------------------------------
+
+
+def log(verb: str, *told: str) -> None:
+    """One line of codes, counts and addresses into the file that ``DEJA_LOG`` names (D51); never a text of anybody's."""
+    place = os.environ.get(LOG_VARIABLE)
+    if not place:
+        return
+    from time import gmtime, strftime
+
+    line = " ".join(
+        (
+            strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()),
+            "hook",
+            verb if verb.isidentifier() or verb == "session-end" else "?",
+            *told,
+        )
+    )
+    try:
+        with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "a") as file:
+            file.write(line + "\n")
+    except OSError as fault:
+        sys.stderr.write(f"deja: {LOG_VARIABLE} cannot be written: {fault.strerror}\n")
