@@ -93,7 +93,11 @@ class Contexts:
         Raises VAL-E001, LOP-E022 (needs read).
         """
         self.who.need("read")
-        if not 1 <= budget <= _MOST_BUDGET:
+        if not isinstance(text, str):
+            raise ValidationError(
+                "VAL-E001", f"a context is asked for with a text, not {type(text).__name__}"
+            )
+        if type(budget) is not int or not 1 <= budget <= _MOST_BUDGET:
             raise ValidationError("VAL-E001", f"budget is a whole number from 1 to {_MOST_BUDGET:,}")
         space = namespace or self.namespace
         lessons = _Lines(budget // 3)

@@ -79,6 +79,8 @@ class Copies:
 
     def _tips(self, tips: str | Sequence[str]) -> list[StoredGrain]:
         """The grains to merge, greatest first; one address stands for the fork it is part of."""
+        if not isinstance(tips, (str, Sequence)):
+            raise ValidationError("VAL-E001", "a merge needs the addresses of its tips")
         if not isinstance(tips, str):
             found = list({grain.address: grain for grain in map(self._there, tips)}.values())
             if len(found) < 2:

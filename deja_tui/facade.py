@@ -41,6 +41,7 @@ from deja_tui.store.grains import StoredGrain, parse_time
 from deja_tui.store.memory import Fault, Store
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.places import place
+from deja_tui.store.read import how_many
 from deja_tui.store.restore import RestoreReport
 from deja_tui.store.segments import Followed, Pushed
 from deja_tui.store.selection import write_selection
@@ -119,7 +120,9 @@ class Memory(Constructors, Contexts):
         self.namespace = namespace
         self.who = who
         self.clock = clock
-        self.telemetry = Telemetry(store.path, telemetry, clock, lambda: _first_arrival(store))
+        self.telemetry = Telemetry(
+            store.path, telemetry, clock, lambda: _first_arrival(store), unheld=store.unheld
+        )
         self._counting = self.telemetry.mode != "off"
         self._told: tuple[str, ...] = ()
         self.substrate = StoreSubstrate(store, self.telemetry)
@@ -627,7 +630,7 @@ class Memory(Constructors, Contexts):
         """The chain through this grain, newest first: what took its place, and all that was superseded, merged or
         retired on the way. At most ``limit`` grains. Raises MEM-E001, MEM-E004, LOP-E022."""
         self.who.need("read")
-        return self.store.history(self.store.resolve(address), max(0, limit))
+        return self.store.history(self.store.resolve(address), max(0, how_many(limit)))
 
     def heads(self, subject: str, relation: str, *, namespace: str | None = None) -> list[StoredGrain]:
         """The live grains of a key, the provisional head (what `latest` gives) first. Two plain adds are two heads (D3)."""

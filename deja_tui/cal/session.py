@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 from deja_tui.cal import ast
@@ -21,7 +22,7 @@ from deja_tui.cal.host import Host
 from deja_tui.cal.parser import parse_again, parse_script
 from deja_tui.cal.results import Result
 from deja_tui.cal.shapes import shaped
-from deja_tui.errors import DejaError
+from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.reading import reading_only
 
 
@@ -50,6 +51,10 @@ class Session:
         Raises:
             CalError: the text is refused, with its place. DejaError: what the store or the loop refuses.
         """
+        if not isinstance(text, str) or not isinstance(params, (Mapping, NoneType)):
+            raise ValidationError(
+                "VAL-E001", "a statement is a text, and its parameters are a map of names to values"
+            )
         access = Access(read_only, allow_destructive)
         values = given(params)
         now = self.host.clock()

@@ -22,7 +22,7 @@ from deja_tui.errors import DejaError
 from deja_tui.store import oplog, projection, schema, seal, search
 from deja_tui.store.codec import TYPES, Grain, decode
 from deja_tui.store.keys import Keys, is_failure, is_reserved, key_of, keys_of, namespace_of
-from deja_tui.store.sql import rows, scalar
+from deja_tui.store.sql import counter, rows, scalar
 from deja_tui.store.terms import Terms
 
 _PAGE: Final = 512
@@ -121,7 +121,8 @@ class Expected:
             held = scalar(self._db, f"SELECT count(*) FROM {table}")
             if held > count:
                 yield f"the {table} table holds {held - count} more rows than grains call for"
-        counters = dict(rows(self._db, "SELECT name, value FROM counter"))
+        told = rows(self._db, "SELECT name, value FROM counter")
+        counters = {name: value for name, value in told if type(value) is int}
         for name, least in self.floors().items():
             if counters.get(name, 0) < least:
                 yield f"the counter {name} says {counters.get(name, 0)}, the file holds {least}"
@@ -204,7 +205,7 @@ def arrival_faults(db: apsw.Connection) -> Iterator[tuple[bytes, str]]:
 def text_faults(db: apsw.Connection) -> Iterator[str]:
     """A text index that counts other words than the grains up to its position have, or holds them elsewhere."""
     cut = search.tokenizer(db)
-    indexed = scalar(db, "SELECT value FROM counter WHERE name = 'indexed'") or 0
+    indexed = counter(db, "indexed")
     wanted: Counter[str] = Counter()
     holders: Counter[str] = Counter()
     sizes = {gid: search.size_of(raw) for gid, raw in rows(db, "SELECT id, sz FROM text_docsize")}

@@ -47,7 +47,10 @@ class AmbiguousError(StoreError):
 
 
 _BUSY: Final = "Another process is writing; try again in a moment."
-_DAMAGED: Final = "Copy the file aside, then run `deja verify` on it to see what still reads."
+_DAMAGED: Final = (
+    "Copy the file aside. `deja verify` lists what is damaged; if it ends with this, too, make the memory anew from a"
+    " bundle (`deja restore`) or from segments (docs/sync.md)."
+)
 _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
     (apsw.BusyError, "STO-E004", "the file is locked by another writer", _BUSY),
     (apsw.LockedError, "STO-E004", "the file is locked by another writer", _BUSY),

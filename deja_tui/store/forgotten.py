@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import apsw
 
 from deja_tui.store.codec import TYPES
 from deja_tui.store.keys import is_address
-from deja_tui.store.sql import rows
+from deja_tui.store.sql import counter, rows
+from deja_tui.store.terms import find_space
 
 _SHOWN: Final = 20
 
@@ -29,6 +31,12 @@ def holding(db: apsw.Connection, text: str, *, reserved: bool) -> list[str]:
     return [
         digest.hex() for (digest,) in rows(db, sql, (int(reserved), text.encode("utf-8", "surrogatepass")))
     ]
+
+
+def emptied(db: apsw.Connection, namespaces: Collection[str]) -> set[str]:
+    """Those of ``namespaces`` that hold no grain, live or not."""
+    spaces = {name: find_space(db, name) for name in namespaces}
+    return {name for name, space in spaces.items() if space is None or counter(db, f"held:{space}") == 0}
 
 
 def blobs(db: apsw.Connection, type_: str) -> list[tuple[str, bytes]]:

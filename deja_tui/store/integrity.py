@@ -22,12 +22,13 @@ from typing import Final
 
 import apsw
 
-from deja_tui.store import derived, near, oplog, read, schema, seal
+from deja_tui.store import derived, near, oplog, read, schema, seal, settings
 from deja_tui.store.codec import TYPES, Grain
 from deja_tui.store.faults import Fault, storage_error
 from deja_tui.store.keys import Keys, namespace_of
 from deja_tui.store.search import words_of
-from deja_tui.store.sql import rows, scalar
+from deja_tui.store.sql import counter, rows, scalar
+from deja_tui.text import clean
 
 
 def intact(db: apsw.Connection, address: str) -> bool:
@@ -37,7 +38,7 @@ def intact(db: apsw.Connection, address: str) -> bool:
 
 
 def verify(db: apsw.Connection, deep: bool = False) -> tuple[Fault, ...]:
-    """Every fault: tables, pages, bytes, columns, liveness, op-log, counters, text index; in that order.
+    """Every fault: tables, pages, bytes, columns, liveness, op-log, counters, settings, text index; in that order.
 
     Faults of one grain name its address. A damaged page can stop a later check; that is a fault of its own.
 
@@ -209,6 +210,9 @@ def _orphans(db: apsw.Connection) -> Iterator[Fault]:
 
 def _counters(db: apsw.Connection) -> Iterator[Fault]:
     counters = dict(rows(db, "SELECT name, value FROM counter"))
+    for name in sorted(str(name) for name, value in counters.items() if type(value) is not int):
+        yield Fault("STO-E009", "", f"the counter {clean(name, 64)} holds no number")
+    counters = {name: value for name, value in counters.items() if type(value) is int}
     last = scalar(db, "SELECT max(gid) FROM op") or 0
     if counters.get("seq", 0) != last:
         yield Fault("STO-E009", "", f"the arrival counter says {counters.get('seq', 0)}, the op-log {last}")
@@ -222,9 +226,21 @@ def _counters(db: apsw.Connection) -> Iterator[Fault]:
             )
 
 
+def _settings(db: apsw.Connection) -> Iterator[Fault]:
+    """Every setting can be read, and says when and by whom it was written (D1, D5)."""
+    for key, hlc, source, value in rows(
+        db, "SELECT key, hlc, source, CAST(value AS BLOB) FROM setting ORDER BY key"
+    ):
+        named = f"the setting {clean(str(key), 64)}"
+        if not settings.readable(value):
+            yield Fault("STO-E009", "", f"{named} is damaged: its value cannot be read")
+        if type(hlc) is not int or source not in settings.SOURCES:
+            yield Fault("STO-E009", "", f"{named} does not say when and by whom it was written")
+
+
 def _text(db: apsw.Connection) -> Iterator[Fault]:
     """Every indexed grain with words is in the text index, and nothing else is. Only those not in it are decoded."""
-    indexed = scalar(db, "SELECT value FROM counter WHERE name = 'indexed'") or 0
+    indexed = counter(db, "indexed")
     absent = (
         "SELECT id FROM grain INDEXED BY g_type WHERE id <= ? AND id NOT IN (SELECT id FROM text_docsize)"
         " AND ns IN (SELECT id FROM space WHERE reserved = 0)"
@@ -256,7 +272,19 @@ def _words(db: apsw.Connection) -> Iterator[Fault]:
         yield Fault("STO-E009", "", told)
 
 
-_CHECKS: Final = (_schema, _structure, _bytes, _sums, _liveness, _log, _orphans, _counters, _terms, _text)
+_CHECKS: Final = (
+    _schema,
+    _structure,
+    _bytes,
+    _sums,
+    _liveness,
+    _log,
+    _orphans,
+    _counters,
+    _settings,
+    _terms,
+    _text,
+)
 
 
 def _signatures(db: apsw.Connection) -> Iterator[Fault]:
@@ -274,6 +302,7 @@ _DEEP: Final = (
     _log,
     _orphans,
     _counters,
+    _settings,
     _dictionaries,
     _text,
     _words,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from deja_tui.errors import DejaError
+from deja_tui.errors import DejaError, ValidationError
 
 
 def place(path: str | os.PathLike[str], code: str = "STO-E008") -> Path:
@@ -14,9 +14,12 @@ def place(path: str | os.PathLike[str], code: str = "STO-E008") -> Path:
 
     Raises:
         DejaError: ``code``, no file can have that name: it is empty, or holds a NUL or a lone surrogate.
-        TypeError: it is no path; above all a number, which would be a file that is open already.
+        ValidationError: VAL-E001, it is no path; above all a number, which would be a file that is open already.
     """
-    told = os.fspath(path)
+    try:
+        told = os.fspath(path)
+    except TypeError as error:
+        raise ValidationError("VAL-E001", f"a path is needed, not {type(path).__name__}") from error
     try:
         os.fsencode(told)
     except UnicodeEncodeError as error:

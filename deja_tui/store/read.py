@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import apsw
 
+from deja_tui.errors import ValidationError
 from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import AmbiguousError, unknown
 from deja_tui.store.grains import StoredGrain
@@ -39,7 +40,18 @@ def asked(text: str) -> str:
         text.encode()
     except UnicodeEncodeError:
         return door(text)
+    except AttributeError as error:
+        raise ValidationError(
+            "VAL-E001", f"a text is needed, not {type(text).__name__}", "Give it as a string."
+        ) from error
     return nfc(text)
+
+
+def how_many(k: int) -> int:
+    """``k``, when it is a whole number. Raises VAL-E001."""
+    if type(k) is not int:
+        raise ValidationError("VAL-E001", f"a whole number is needed, not {type(k).__name__}")
+    return k
 
 
 # --- one grain --------------------------------------------------------------------------------------
@@ -63,6 +75,8 @@ def blob(db: apsw.Connection, address: str) -> bytes | None:
 
 def resolve(db: apsw.Connection, prefix: str, type_: str | None, namespace: str | None) -> str:
     """The one address that starts with ``prefix``. Raises MEM-E001 none, MEM-E004 several."""
+    if not isinstance(prefix, str):
+        raise ValidationError("VAL-E001", f"an address is a text of hex digits, not {type(prefix).__name__}")
     low = prefix.lower()
     if not low or not is_address(low[:64].ljust(64, "0")) or len(low) > 64:
         raise unknown(prefix)
@@ -116,7 +130,7 @@ def recall(
     keep: Callable[[Mapping[str, Any]], bool] | None = None,
 ) -> list[StoredGrain]:
     """The ``k`` newest live grains that fit, and whose fields ``keep`` takes, newest first."""
-    if k <= 0 or (type_ is not None and type_ not in TYPES):
+    if how_many(k) <= 0 or (type_ is not None and type_ not in TYPES):
         return []
     space, exact = asked(namespace), exactly(subject, relation, object_)
     if type_ is None and keep is None and len(exact) == 1 and "subject" in exact:
@@ -305,7 +319,7 @@ def scan(
     Read page by page, each on the connection of that moment: no read transaction stays open between two grains, and
     a scan that began inside an act may end after it.
     """
-    kind = TYPES.get(type_)
+    kind, after = TYPES.get(type_), how_many(after)
     if kind is None:
         return
     db = connection()

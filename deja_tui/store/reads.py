@@ -176,6 +176,7 @@ class Reads(ABC):
 
         No namespace looks everywhere outside reserved ones; ``since`` and ``before`` in epoch ms. Raises VAL-E001 (type).
         """
+        read.how_many(k)
         with self.snapshot():
             db = self.reading()
             spaces = None if namespace is None else [read.asked(namespace)]
@@ -213,6 +214,16 @@ class Reads(ABC):
     def holding(self, text: str, *, reserved: bool = False) -> list[str]:
         """Addresses of grains, live or not, whose bytes hold ``text``; see `forgotten.holding`."""
         return forgotten.holding(self.reading(), read.asked(text), reserved=reserved)
+
+    @coded
+    def unheld(self, words: Collection[str], namespaces: Collection[str]) -> tuple[set[str], set[str]]:
+        """Those of these words that no grain's text has any more, and of these namespaces that hold no grain any more.
+
+        Inside an act: as the act will leave it. Reserved namespaces count as empty of words.
+        """
+        with self.snapshot():
+            db = self.reading()
+            return search.unheld(db, words), forgotten.emptied(db, namespaces)
 
     @coded
     def blobs(self, type: str) -> list[tuple[str, bytes]]:

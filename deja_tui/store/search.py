@@ -24,7 +24,7 @@ and would score the tail by other statistics than the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import combinations
@@ -33,13 +33,13 @@ from typing import Final
 
 import apsw
 
-from deja_tui.errors import DejaError
+from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store import near, schema
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.narrow import Narrow
 from deja_tui.store.projection import pieces, text_of
 from deja_tui.store.rows import LIVE_COLUMNS, TYPE_NAMES, stored, unfold
-from deja_tui.store.sql import listed, rows, scalar
+from deja_tui.store.sql import counter, listed, rows, scalar
 from deja_tui.text import door
 
 TAIL_LIMIT: Final = 256
@@ -170,13 +170,35 @@ def read_tail(db: apsw.Connection, after: int, cut: Tokenizer) -> dict[int, list
     return {gid: cut(words_of(kind, body)) for gid, kind, body in found}
 
 
+_POSITIONS: Final = (
+    "SELECT name, value FROM counter WHERE name IN ('indexed', 'seq') AND typeof(value) = 'integer'"
+)
+
+
+def unheld(db: apsw.Connection, words: Iterable[str]) -> set[str]:
+    """Those of ``words`` that the text of no grain outside reserved namespaces has any more, live or not."""
+    cut = tokenizer(db)
+    tail = list(read_tail(db, counter(db, "indexed"), cut).values())
+    return {word for word in words if not _held(db, units(word, cut), tail)}
+
+
+def _held(db: apsw.Connection, asked: list[_Unit], tail: list[list[str]]) -> bool:
+    return all(
+        any(unit.is_in(words) for words in tail)
+        or scalar(db, "SELECT 1 FROM text WHERE text MATCH ? LIMIT 1", (unit.match,)) is not None
+        for unit in asked
+    )
+
+
 def search(db: apsw.Connection, query: str, shown: Narrow, k: int, read: TailReader) -> list[StoredGrain]:
-    """The ``k`` best live grains that may be ``shown``; ``read`` gives the tail's words."""
+    """The ``k`` best live grains that may be ``shown``; ``read`` gives the tail's words. Raises VAL-E001 (no text)."""
+    if not isinstance(query, str):
+        raise ValidationError("VAL-E001", f"a search needs a text, not {type(query).__name__}")
     cut = tokenizer(db)
     asked = units(query, cut)
     if not asked or k <= 0:
         return []
-    counters = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('indexed', 'seq')"))
+    counters = dict(rows(db, _POSITIONS))
     indexed, last = counters.get("indexed", 0), counters.get("seq", 0)
     tail = read(indexed, last, cut) if last > indexed else {}
     if shown.few is not None:

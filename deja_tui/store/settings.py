@@ -7,13 +7,15 @@ A value that cannot be read any more raises STO-E009 and names its key: it is ne
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import apsw
 
 from deja_tui.errors import ValidationError
 from deja_tui.store.faults import StoreError
 from deja_tui.text import clean
+
+SOURCES: Final = ("local", "sync")
 
 
 def get(db: apsw.Connection, key: str) -> Any:
@@ -34,6 +36,15 @@ def stamped(db: apsw.Connection, prefix: str) -> list[tuple[str, Any, int, str]]
     sql = "SELECT key, CAST(value AS BLOB), hlc, source FROM setting WHERE substr(key, 1, ?) = ? ORDER BY key"
     found = db.execute(sql, (len(prefix), prefix))
     return [(key, _read(key, value), hlc, source) for key, value, hlc, source in found]
+
+
+def readable(value: bytes | None) -> bool:
+    """Whether a value is JSON, as `put` wrote it."""
+    try:
+        json.loads(value or b"")
+    except ValueError:
+        return False
+    return True
 
 
 def _read(key: str, value: bytes) -> Any:

@@ -26,3 +26,9 @@ def scalar(db: apsw.Connection, statement: str, values: Values = ()) -> Any:
     for row in db.execute(statement, values):
         return row[0]
     return None
+
+
+def counter(db: apsw.Connection, name: str) -> int:
+    """A counter of the file; 0 when there is none, or it holds no number (`integrity` tells that)."""
+    value = scalar(db, "SELECT value FROM counter WHERE name = ?", (name,))
+    return value if type(value) is int else 0

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from deja_tui.store.rows import TYPE_NAMES
-from deja_tui.store.sql import rows, scalar
+from deja_tui.store.sql import counter, rows, scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,12 @@ class Counts:
 
 def counts(db: apsw.Connection) -> Counts:
     """Two counters, read in constant time."""
-    found = dict(rows(db, "SELECT name, value FROM counter WHERE name IN ('grains', 'errors')"))
-    return Counts(found.get("grains", 0), found.get("errors", 0))
+    return Counts(counter(db, "grains"), counter(db, "errors"))
 
 
 def acts(db: apsw.Connection) -> int:
     """How many acts have changed the file."""
-    return int(scalar(db, "SELECT value FROM counter WHERE name = 'acts'") or 0)
+    return counter(db, "acts")
 
 
 def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
         numbers, every grain, the loop's own included); ``last_seq``; ``last_created_at`` (epoch ms or None);
         ``unindexed`` (grains whose text a search reads from the table); ``file_bytes``, ``log_bytes``.
     """
-    counters = dict(rows(db, "SELECT name, value FROM counter"))
+    counters = {name: told for name, told in rows(db, "SELECT name, value FROM counter") if type(told) is int}
     each = "SELECT count(*), max(at) FROM grain INDEXED BY g_type WHERE type = ?"
     kinds = {name: next(rows(db, each, (number,))) for number, name in TYPE_NAMES.items()}
     grains = sum(count for count, _ in kinds.values())

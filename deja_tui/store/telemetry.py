@@ -5,8 +5,9 @@
   memory; the fault stands in `Telemetry.notice` and nothing is counted any more.
 * INV-TELE-2  A recall only appends to a ring of `RING` events; they are written at an act, a run, a look at the counts,
   an erasure and at close. What the ring had no room for is counted as lost.
-* INV-TELE-3  After `scrub` no row tells of an erased grain, and no kept question is made of its words or quotes its
-  subject or object. A sidecar that cannot be scrubbed is deleted.
+* INV-TELE-3  After `scrub` no row tells of an erased grain; no kept question is made of its words, quotes its subject or
+  object, or has a word of it that no grain of the memory holds any more; and no row names a namespace that was emptied by
+  it. A sidecar that cannot be scrubbed is deleted.
 * INV-TELE-4  Counts say since when they were kept (``watching``), for each mode; never a time at which this sidecar was
   not there yet. A sidecar that was kept for another memory under the same name is emptied.
 * INV-TELE-5  What is counted here is what handles with telemetry on did. A handle with telemetry off leaves no trace, so
@@ -28,7 +29,7 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -180,6 +181,7 @@ class TelemetryStats:
     notice: str | None = None
 
 
+Unheld = Callable[[Collection[str], Collection[str]], tuple[set[str], set[str]]]
 _Event = tuple[int, str, str | None, str | None, Sequence[str], int, str | None]
 """(at, namespace, subject, question, addresses, nanoseconds it took, run id)"""
 
@@ -199,12 +201,15 @@ class Telemetry:
         mode: str,
         clock: Callable[[], int],
         identity: Callable[[], str | None] = lambda: None,
+        unheld: Unheld = lambda words, namespaces: (set(words), set()),
     ) -> None:
         """
         Args:
             memory_path: the memory's file, symbolic links resolved.
             clock: epoch ms.
             identity: the address of the first grain that ever came into the memory, or None.
+            unheld: of some words and some namespaces those that no grain of the memory holds any more. By default: every
+                word, no namespace.
 
         Raises VAL-E001 on another mode.
         """
@@ -216,6 +221,7 @@ class Telemetry:
         self.run_id: str | None = None
         self._clock = clock
         self._identity = identity
+        self._unheld = unheld
         self._began = clock() if mode != "off" else 0
         self._lock = threading.RLock()
         self._events: deque[_Event] = deque(maxlen=RING)
@@ -594,7 +600,7 @@ class Telemetry:
                 set_busy(db, 10 * _BUSY_MS)
                 before = db.total_changes()
                 with self._transaction():
-                    _scrub(db, erased, identity)
+                    _scrub(db, erased, identity, self._unheld)
                 if db.total_changes() != before:
                     db.execute("VACUUM")  # rows that moved left copies behind
                 set_busy(db, _BUSY_MS)
@@ -773,7 +779,7 @@ def _split(top: bytes) -> tuple[str, ...]:
     return tuple(top[at : at + 32].hex() for at in range(0, len(top), 32))
 
 
-def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None) -> None:
+def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None, unheld: Unheld) -> None:
     addresses = {grain.address for grain in erased}
     for table in ("access", "delivery"):
         db.executemany(f"DELETE FROM {table} WHERE address = ?", [(bytes.fromhex(a),) for a in addresses])
@@ -786,6 +792,20 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
         if isinstance(value := grain.get(name), str)
     ]
     phrases = {fold(value) for value in (*named, identity or "") if value.strip()}
+    name = set(_WORD.findall(fold(identity or "")))
+    questions = [
+        *rows(db, "SELECT key, ns, sample, text, subject FROM query"),
+        *rows(db, "SELECT id, ns, subject, query FROM log"),
+    ]
+    said = {
+        word
+        for _, _, *told in questions
+        for text in told
+        if text
+        for word in _WORD.findall(fold(text))
+        if word in words
+    }
+    lost, emptied = unheld(said, {grain.namespace for grain in erased})
 
     def tells(text: str | None) -> bool:
         if not text:
@@ -795,16 +815,23 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
         return (
             (bool(made_of) and words.issuperset(made_of))
             or any(asked in said for said in texts)
+            or not lost.isdisjoint(made_of)
             or any(phrase in asked for phrase in phrases)
         )
 
-    asked = rows(db, "SELECT key, sample, text, subject FROM query")
-    gone = [(key,) for key, *said in asked if any(map(tells, said))]
+    def names(namespace: str) -> bool:
+        return namespace in emptied or (bool(name) and name.issubset(_WORD.findall(fold(namespace))))
+
+    asked = rows(db, "SELECT key, ns, sample, text, subject FROM query")
+    gone = [(key,) for key, ns, *told in asked if names(ns) or any(map(tells, told))]
     db.executemany("DELETE FROM query WHERE key = ?", gone)
+    spaces = {ns for (ns,) in rows(db, "SELECT DISTINCT ns FROM access") if names(ns)}
+    db.executemany("DELETE FROM access WHERE ns = ?", [(ns,) for ns in spaces])
+    logged = rows(db, "SELECT id, ns, subject, query, top FROM log")
     told = [
         (number,)
-        for number, subject, question, top in rows(db, "SELECT id, subject, query, top FROM log")
-        if tells(subject) or tells(question) or not addresses.isdisjoint(_split(top))
+        for number, ns, subject, question, top in logged
+        if names(ns) or tells(subject) or tells(question) or not addresses.isdisjoint(_split(top))
     ]
     db.executemany("DELETE FROM log WHERE id = ?", told)
 

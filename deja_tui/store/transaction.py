@@ -28,7 +28,9 @@ class Transaction:
         self.pid = os.getpid()
         self.terms = terms
         self._clock = clock
-        self.counters: dict[str, int] = dict(rows(db, "SELECT name, value FROM counter"))
+        told = dict(rows(db, "SELECT name, value FROM counter"))
+        self.counters: dict[str, int] = {name: value for name, value in told.items() if type(value) is int}
+        self.damaged = frozenset(told.keys() - self.counters.keys())  # a rebuild counts them anew
         self._written = dict(self.counters)
         self.act = self.counters.get("acts", 0) + 1  # the number this act will have when it is kept
         self._start = db.total_changes()
@@ -59,11 +61,13 @@ class Transaction:
 
     def take(self, name: str, step: int = 1) -> int:
         """The next value of a counter."""
+        self.must_count()
         self.counters[name] = value = self.counters.get(name, 0) + step
         return value
 
     def tick(self) -> int:
         """The next HLC."""
+        self.must_count()
         self.counters["hlc"] = hlc = oplog.tick(self.counters.get("hlc", 0), self._clock())
         return hlc
 
@@ -105,6 +109,20 @@ class Transaction:
             self.counters["erased"] = self.counters[
                 "seq"
             ]  # a row that grew may have left a copy: as in a rebuild
+
+    def must_count(self) -> None:
+        """Raise STO-E009 while a counter of the file holds no number: what is counted on from there would be wrong."""
+        if self.damaged:
+            raise StoreError(
+                "STO-E009",
+                f"{len(self.damaged)} counters of the file hold no number",
+                "Run `deja verify --rebuild`: it counts them anew.",
+            )
+
+    def heal(self) -> None:
+        """Drop what holds no number, before a rebuild counts anew."""
+        self.db.executemany("DELETE FROM counter WHERE name = ?", [(name,) for name in self.damaged])
+        self.damaged = frozenset()
 
     def must_be_open(self) -> None:
         """Raise STO-E001 after the end of the act, also one that SQLite itself took back because the disk was full."""

@@ -338,6 +338,7 @@ class Act:
         self._guard("deja-loop", "recommendation")
         tx = self._tx
         tx.weighty = True
+        tx.heal()
         tx.terms.at(tx.take("epoch"))  # other processes keep ids of terms that are given anew here
         from deja_tui.store import derived
 

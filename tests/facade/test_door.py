@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +233,7 @@ def test_a_name_that_no_file_can_have_is_coded(memory: Memory, tmp_path: Path, p
     ):
         with refuses(code):
             call()
-    with pytest.raises(TypeError):
+    with refuses("VAL-E001"):
         memory.import_bundle(0)  # type: ignore[arg-type]
 
 
@@ -248,3 +248,49 @@ def test_a_type_that_is_none_is_no_filter(memory: Memory) -> None:
     ):
         with refuses("VAL-E001"):
             call()
+
+
+def test_a_wrong_kind_of_value_is_coded_at_every_door(memory: Memory) -> None:
+    """VAL-E001, never an error of the language's own, for addresses, texts, numbers of grains, paths and statements."""
+    held = memory.add("fact", LEAST["fact"])
+    doors: tuple[Callable[[Any], object], ...] = (
+        memory.get,
+        memory.history,
+        memory.provenance,
+        lambda it: memory.merge(it, reason="x"),
+        lambda it: memory.forget(it, because="x"),
+        lambda it: memory.supersede(it, {}),
+        lambda it: memory.retire(it, by=held, reason="x"),
+        lambda it: memory.retire(held, by=it, reason="x"),
+        lambda it: memory.recall(it),
+        lambda it: memory.recall("s", it),
+        lambda it: memory.recall("s", namespace=it),
+        lambda it: memory.latest(it, "r"),
+        lambda it: memory.heads("s", it),
+        lambda it: memory.forks(namespace=it),
+        lambda it: memory.search(it),
+        lambda it: memory.search("a", namespace=it),
+        lambda it: memory.search("a", subject=it),
+        lambda it: list(memory.scan("fact", namespace=it)),
+        lambda it: list(memory.changes(subject=it)),
+        lambda it: memory.context(it),
+        lambda it: memory.bundle(it),
+        lambda it: memory.import_bundle(it),
+        lambda it: memory.push_segments(it),
+        lambda it: memory.cal(it),
+        lambda it: memory.cal("RECALL facts", it),
+        lambda it: Memory.open(it),
+    )
+    for number, door in enumerate(doors):
+        with pytest.raises(DejaError) as told:
+            door(5)
+        assert told.value.code == "VAL-E001", number
+    for counted in (
+        lambda: memory.recall("s", k="x"),  # type: ignore[arg-type]
+        lambda: memory.search("s", k="x"),  # type: ignore[arg-type]
+        lambda: list(memory.scan("fact", after="x")),  # type: ignore[arg-type]
+        lambda: memory.history(held, limit="x"),  # type: ignore[arg-type]
+        lambda: memory.context("s", budget="x"),  # type: ignore[arg-type]
+    ):
+        with refuses("VAL-E001"):
+            counted()

@@ -50,7 +50,13 @@ TAMPERED = [
     ("UPDATE grain SET hash = 'text' WHERE id = 3", "bytes"),
     ("UPDATE grain SET body = 5 WHERE id = 3", "bytes"),
     ("UPDATE grain SET at = 'text' WHERE id = 3", "columns"),
-    ("UPDATE counter SET value = 'text'", "another kind"),
+    ("UPDATE counter SET value = 'text'", "holds no number"),
+    ("UPDATE counter SET value = 'text' WHERE name = 'grains'", "counter grains holds no number"),
+    ("UPDATE counter SET value = 1.5 WHERE name = 'acts'", "counter acts holds no number"),
+    ("UPDATE setting SET value = '{no json'", "setting k is damaged"),
+    ("UPDATE setting SET value = CAST(x'ff' AS TEXT)", "setting k is damaged"),
+    ("UPDATE setting SET source = 'nobody'", "by whom"),
+    ("UPDATE setting SET hlc = 'late'", "by whom"),
     ("DELETE FROM op WHERE seq < 3", "gaps"),
     ("UPDATE op SET seq = 99999 WHERE seq = 3", "gaps"),
     ("UPDATE mark SET gid = 88888", "not here"),
@@ -78,6 +84,7 @@ def test_every_edit_behind_the_stores_back_is_found(path: Path, statement: str, 
         with store.act() as act:
             act.mark(old, "hide")
             act.mark(old, "reopen")
+            act.set_setting("k", {"a": 1})
             act.supersede(store.recall(namespace="shared", subject="bob")[0].address, note("new"))
         many(store, 300)
         forget(store, store.recall(namespace="shared", type="observation", k=1)[0].address)
@@ -190,3 +197,29 @@ def test_a_fault_holds_no_grain_text(path: Path) -> None:
         faults = store.verify(deep=True)
     assert len(faults) > 3
     assert not any("topsecret" in fault.message for fault in faults)
+
+
+@pytest.mark.parametrize("value", ["'text'", "1.5", "x'00'"])
+def test_a_counter_that_holds_no_number_is_counted_anew(path: Path, value: str) -> None:
+    """D1: until a rebuild every act is refused with a code and reading goes on; after it the file is sound."""
+    with Store.open(path) as store:
+        add(store, fact("ada"), call("t", "boom", True))
+        many(store, 300)
+        before = store.counts()
+        names = [name for (name,) in apsw.Connection(str(path)).execute("SELECT name FROM counter")]
+    for name in names:
+        db = apsw.Connection(str(path))
+        db.execute(f"UPDATE counter SET value = {value} WHERE name = ?", (name,))
+        db.close()
+        with Store.open(path) as store:
+            assert any(fault.code == "STO-E009" for fault in store.verify()), name
+            assert store.recall(namespace="shared", subject="ada")
+            store.stats(), store.counts(), store.change_token(), store.search("ada")
+            with pytest.raises(StoreError) as told:
+                add(store, fact("new"))
+            assert told.value.code == "STO-E009"
+            assert "--rebuild" in (told.value.next_step or "")
+            with store.act(governed=True) as act:
+                act.rebuild()
+            assert store.verify(deep=True) == (), name
+            assert store.counts() == before

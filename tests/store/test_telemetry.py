@@ -424,6 +424,46 @@ def test_scrubbing_reaches_the_normal_form_and_what_a_question_was_narrowed_to(
     assert b"phone of bo" not in side.read_bytes().lower()
 
 
+def test_a_question_of_rare_words_goes_with_the_last_grain_that_has_one(memory: Memory, side: Path) -> None:
+    """INV-TELE-3: also where several grains, each forgotten alone, have one of its words each."""
+    one = memory.add_fact("cleo", "sails", "the quaggamire")
+    two = memory.add_fact("cleo", "owns", "a zorblatt")
+    memory.add_fact("dan", "likes", "a zorblatt")
+    for asked in ("quaggamire or zorblatt tea", "zorblatt tea", "tea weather"):
+        memory.search(asked)
+    memory.forget(two, because="asked to")  # another grain still has its words
+    assert {row.sample for row in memory.telemetry.queries()} == {
+        "quaggamire or zorblatt tea",
+        "zorblatt tea",
+        "tea weather",
+    }
+    memory.forget(one, because="asked to")
+    assert {row.sample for row in memory.telemetry.queries()} == {"zorblatt tea", "tea weather"}
+    assert b"quaggamire" not in side.read_bytes()
+
+
+def test_the_name_of_a_namespace_goes_with_its_last_grain(memory: Memory, side: Path) -> None:
+    """INV-TELE-3: rows are filed under names of namespaces, and a name may be that of a person."""
+    first = memory.add(
+        "fact", {"subject": "hugo", "relation": "owns", "object": "boat"}, namespace="of-zelda"
+    )
+    second = memory.add(
+        "fact", {"subject": "ivan", "relation": "owns", "object": "kite"}, namespace="of-zelda"
+    )
+    memory.search("weather", namespace="of-zelda")
+    memory.recall("ivan", namespace="of-zelda")
+    memory.search("rain")
+    memory.forget(first, because="asked to")
+    assert {row.namespace for row in memory.telemetry.queries()} == {"of-zelda", "shared"}
+    memory.forget(second, because="asked to")
+    assert {row.namespace for row in memory.telemetry.queries()} == {"shared"}
+    assert b"zelda" not in side.read_bytes()
+    memory.search("weather", namespace="user:zelda")
+    memory.search("weather", namespace="user:zeldana")
+    assert memory.telemetry.scrub([], "zelda") is None
+    assert {row.namespace for row in memory.telemetry.queries()} == {"shared", "user:zeldana"}
+
+
 def test_scrubbing_for_a_subject_takes_every_question_about_it(memory: Memory) -> None:
     """Also one that shares no word with any grain."""
     memory.search("who is Patricia Doe")
