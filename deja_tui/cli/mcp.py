@@ -44,8 +44,10 @@ def mcp(db: Path | None, namespace: str | None, scopes: str, actor: str) -> None
 
     Example: deja mcp --db shop.deja --scopes read,write --actor agent:worker
     """
-    serve = _loaded().serve
     rights = [one for one in (part.strip() for part in scopes.split(",")) if one]
+    if not rights:
+        raise click.UsageError("--scopes names no right.")
+    serve = _loaded().serve
     with open_memory(db, namespace=namespace, actor=actor, scopes=rights, telemetry="aggregate") as memory:
         if sys.stdin.isatty():
             click.echo("waiting for an MCP client on stdin; deja hook print mcp prints its lines", err=True)

@@ -39,6 +39,12 @@ WIDTH: Final = 120
 PAGE: Final = 120
 MOST: Final = 50
 DECISIONS: Final = ("approve", "reject", "apply", "rollback")
+_TAKEN_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "list": ("status", "limit"),
+    "show": ("address", "from_line"),
+    "approve": ("address", "because", "choice"),
+    **dict.fromkeys(DECISIONS[1:], ("address", "because")),
+}
 _HOUR_MS: Final = 3_600_000
 _TEXT: Final = 32_768
 _NAME: Final = 200
@@ -243,20 +249,28 @@ def _record(memory: Memory, given: Mapping[str, Any]) -> Answer:
 
 def _propose(memory: Memory, given: Mapping[str, Any]) -> Answer:
     masked: Counter[str] = Counter()
+
+    def bare(value: Any) -> Any:
+        told, found = redact(value)
+        masked.update(found)
+        return told
+
+    operations = given.get("operations")
     address = memory.loop.propose(
         target=given["target"],
-        note=redact_text(given["note"], masked),
+        note=bare(given["note"]),
         evidence=given["evidence"],
-        operations=given.get("operations"),
-        edit=given.get("edit"),
-        data=given.get("data"),
+        # of an operation only what it writes: its addresses and digests are what they are
+        operations=None
+        if operations is None
+        else [{**one, "fields": bare(one["fields"])} if "fields" in one else one for one in operations],
+        edit=bare(given.get("edit")),
+        data=bare(given.get("data")),
         severity=given.get("severity", "low"),
     )
-    lines = [
-        f"proposed {address}",
-        "It is pending. Somebody else reviews it; whoever proposed it cannot approve it.",
-    ]
-    return Answer(lines, {"address": address, "status": "pending", "redacted": masked.total()})
+    stored = _stored(address, masked)
+    pending = "It is pending. Somebody else reviews it; whoever proposed it cannot approve it."
+    return Answer([*stored.lines, pending], {**stored.told, "status": "pending"})
 
 
 # --- the loop ---------------------------------------------------------------------------------------
@@ -282,6 +296,7 @@ def _queue(memory: Memory, status: str | None, limit: int) -> tuple[list[str], l
 
 
 def _loop(memory: Memory, given: Mapping[str, Any]) -> Answer:
+    memory.who.need("read")  # before the run, whose end is a list
     hours = given.get("if_stale_hours")
     found = memory.loop.run(
         min_new=given.get("min_new"),
@@ -295,6 +310,9 @@ def _loop(memory: Memory, given: Mapping[str, Any]) -> Answer:
 
 def _recommendations(memory: Memory, given: Mapping[str, Any]) -> Answer:
     action = given["action"]
+    idle = [name for name in given if name not in ("action", *_TAKEN_BY[action])]
+    if idle:
+        raise ValidationError("VAL-E001", f"{action} takes no {idle[0]}")
     if action == "list":
         status = given.get("status", "pending")
         lines, told = _queue(memory, None if status == "all" else status, given.get("limit", 20))

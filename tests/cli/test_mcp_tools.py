@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from deja_tui import Memory
 from deja_tui.cli import mcp_tools
 from deja_tui.cli.mcp_tools import ANSWER, BY_NAME, DECISIONS, TOOLS, UNTRUSTED, Answer, call
-from tests.support import NOW
+from tests.support import NOW, SHARED, shared
 
 WORKER = ("read", "write")
 REVIEWER = ("read", "write", "review", "apply")
@@ -121,11 +124,53 @@ def test_nothing_in_a_request_changes_who_acts_or_where(
         ("recommendations", {"action": "list", "status": "open"}),
         ("recommendations", {"action": "show"}),
         ("recommendations", {"action": ["approve", "apply"]}),
+        ("recommendations", {"action": "list", "because": "x"}),
+        ("recommendations", {"action": "show", "address": "abcd", "because": "x"}),
+        ("recommendations", {"action": "reject", "address": "abcd", "because": "x", "choice": 1}),
     ],
 )
 def test_arguments_are_what_the_schema_says(worker: Memory, name: str, given: dict[str, Any]) -> None:
     """Checked here too: a client is not trusted to have done so. A refusal is an answer (MCP-6)."""
     refused(call(worker, name, given), "VAL-E001")
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=True)
+    | st.text(st.characters(), max_size=40)
+    | st.sampled_from(
+        ["abcdef", "entity:shared/x", "grain:abcdef", "query:q", "approve", "show", "fact", "2026-02-30"]
+    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_whatever_is_asked_there_is_an_answer(worker: Memory, data: st.DataObject) -> None:
+    """MCP-6: arguments of any kind end in an answer, safe to show and bounded, and never in an exception."""
+    tool = data.draw(st.sampled_from(TOOLS))
+    names = st.sampled_from(list(tool.takes)) | st.text(max_size=8)
+    arguments = data.draw(st.dictionaries(names, _VALUES, max_size=5))
+    for name in tool.needs:
+        arguments.setdefault(name, data.draw(_VALUES))
+    answer = call(worker, tool.name, arguments)
+    assert len(answer.text) < ANSWER + 100
+    assert all(char.isprintable() or char == "\n" for char in answer.text)
+    json.dumps(answer.told)
+
+
+def test_deep_values_are_refused_or_kept(worker: Memory) -> None:
+    """Nesting that a stored grain cannot hold is an answer too."""
+    for depth in (20, 150, 900):
+        value: Any = "x"
+        for _ in range(depth):
+            value = {"a": [value]}
+        done = call(worker, "record_tool_call", {"tool_name": "t", "result": "r", "input": value})
+        assert done.lines
 
 
 def test_a_tool_that_is_not_there_is_no_tool(worker: Memory) -> None:
@@ -150,7 +195,7 @@ def test_a_fact_is_stored_and_found(worker: Memory) -> None:
 
 
 def test_secrets_are_masked_before_they_are_stored(worker: Memory, path: Path) -> None:
-    """MCP-5: in facts, results and inputs, and the answer counts them."""
+    """MCP-5: in facts, results, inputs and drafts, and the answer counts them. An address in a draft is no secret."""
     key = "sk-ant-" + "a1B2" * 8
     told = [
         call(worker, "add_fact", {"subject": "acme", "relation": "key", "object": key}),
@@ -158,6 +203,22 @@ def test_secrets_are_masked_before_they_are_stored(worker: Memory, path: Path) -
     ]
     assert [one.told["redacted"] for one in told] == [1, 2]
     assert "masked before it was stored: 2 anthropic-key" in told[1].text
+    draft = {
+        "target": "entity:shared/acme",
+        "note": f"the key is {key}",
+        "evidence": [told[0].told["address"]],
+        "operations": [
+            {
+                "op": "supersede",
+                "target": told[0].told["address"],
+                "type": "fact",
+                "namespace": "shared",
+                "fields": {"subject": "acme", "relation": "key", "object": f"new {key}"},
+            }
+        ],
+    }
+    done = call(worker, "propose", draft)
+    assert done.told["redacted"] == 2, done.text
     worker.close()
     stored = b"".join(one.read_bytes() for one in path.parent.iterdir())
     assert key.encode() not in stored
@@ -331,6 +392,32 @@ def test_text_of_a_grain_stays_inside_its_fence(worker: Memory, reviewer: Memory
         for line in answer.text.split("\n"):
             if "SYSTEM" in line:
                 assert line.count("«") >= 1
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (SHARED / "hostile").glob("*/")))
+def test_every_hostile_file_is_taken_as_a_result(worker: Memory, name: str) -> None:
+    """Issue 6 point 9: as tool results over this door each is stored, found again, and shown without a control byte."""
+    files = [path for path in sorted(shared(f"hostile/{name}").rglob("*")) if path.is_file()]
+    for path in files:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")[:32_768]
+        done = call(worker, "record_tool_call", {"tool_name": "read_file", "result": text, "is_error": True})
+        assert not done.failed, (path.name, done.text)
+    found = call(worker, "recall", {"type": "tool", "k": 50})
+    assert len(found.told["grains"]) == min(50, len(files))
+    shown = (
+        found.text + call(worker, "loop", {}).text + call(worker, "search", {"text": "error OR SYSTEM"}).text
+    )
+    assert all(char.isprintable() or char == "\n" for char in shown)
+
+
+def test_a_linked_analyzer_is_told_of_here_too(path: Path) -> None:
+    """D29: what `loop` lists comes from the manifests, those of the host included."""
+    from tests.engine.test_linked import Fake
+
+    with Memory.open(
+        path, actor="agent:worker", scopes=WORKER, analyzers=[Fake()], clock=lambda: NOW
+    ) as memory:
+        assert Fake().manifest.id in call(memory, "loop", {}).text
 
 
 def test_an_answer_is_bounded_whatever_is_stored(worker: Memory) -> None:
