@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from deja_tui.engine import doc_edits, views
@@ -38,6 +39,7 @@ from deja_tui.engine.substrate import (
     Atomic,
     ChecksGrains,
     Forgets,
+    MarkKind,
     Merges,
     NewGrain,
     Put,
@@ -325,6 +327,45 @@ def taken_back_on_failure(substrate: Substrate, steps: Sequence[Mapping[str, Any
         if not isinstance(substrate, Atomic):
             undo(substrate, steps)
         raise
+
+
+@contextmanager
+def done_again_on_failure(
+    substrate: Substrate, inverse: Sequence[Mapping[str, Any]], effects: Sequence[Mapping[str, Any]]
+) -> Iterator[None]:
+    """Make things as they were when the undo in the block fails and no act of the memory does it (APP-5).
+
+    Args:
+        effects: of the apply that is undone; they say in which way a grain had been closed.
+    """
+    if isinstance(substrate, Atomic):
+        yield
+        return
+    kinds = {str(one.get("grain")): one.get("do") for one in effects}
+    back = [again for step in inverse if (again := _as_it_is(substrate, step, kinds)) is not None]
+    try:
+        yield
+    except BaseException:
+        for again in reversed(back):
+            again()
+        raise
+
+
+def _as_it_is(
+    substrate: Substrate, step: Mapping[str, Any], kinds: Mapping[str, Any]
+) -> Callable[[], None] | None:
+    """What makes the thing that ``step`` is about be again as it is now."""
+    if step["do"] == "define":
+        name, scheme = str(step["name"]), str(step["scheme"])
+        if not isinstance(substrate, SavesQueries):
+            return None
+        return partial(substrate.set_saved_query, name, substrate.saved_query(name, scheme), scheme)
+    address = str(step["grain"])
+    grain = substrate.get(address)
+    if grain is None or grain.live:
+        return partial(substrate.mark, address, "reopen")
+    kind: MarkKind = "supersede" if kinds.get(address) == "supersede" else "retire"
+    return partial(substrate.mark, address, kind if grain.superseded_by else "hide", grain.superseded_by)
 
 
 def _already_there() -> LoopError:

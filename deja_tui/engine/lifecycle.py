@@ -104,9 +104,11 @@ def apply(
         if fault:
             raise fault
         if isinstance(operations[0], Revert):
-            back = _roll_back(substrate, operations[0].recommendation, caller, told, now_ms, address)
-            notes = {"reverted": operations[0].recommendation}
-            return _decide(substrate, row, previous, "applied", caller, told, now_ms, (back.audit,), notes)
+            original = operations[0].recommendation
+            back = _reverted_by(substrate, original, address)
+            back = back or _roll_back(substrate, original, caller, told, now_ms, address).audit
+            notes = {"reverted": original}
+            return _decide(substrate, row, previous, "applied", caller, told, now_ms, (back,), notes)
         return _carry_out(substrate, row, previous, operations, caller, told, now_ms)
 
 
@@ -192,9 +194,10 @@ def _roll_back(
     fault = _undo_refusal(substrate, previous)
     if fault:
         raise fault
-    effects = applying.undo(substrate, previous.inverse or ())
-    notes = {"effects": list(effects), **({"reverted_by": reverted_by} if reverted_by else {})}
-    return _decide(substrate, row, previous, "rolled_back", caller, because, now_ms, (), notes)
+    with applying.done_again_on_failure(substrate, previous.inverse or (), previous.effects):
+        effects = applying.undo(substrate, previous.inverse or ())
+        notes = {"effects": list(effects), **({"reverted_by": reverted_by} if reverted_by else {})}
+        return _decide(substrate, row, previous, "rolled_back", caller, because, now_ms, (), notes)
 
 
 def _undo_refusal(substrate: Substrate, applied: AuditEntry) -> LoopError | None:
@@ -404,20 +407,34 @@ def _apply_refusal(
             "make it there, then deja loop mark-applied",
         )
     if len(operations) == 1 and isinstance(operations[0], Revert):
-        return revert_refusal(substrate, operations[0].recommendation)
+        return revert_refusal(substrate, operations[0].recommendation, body.address)
     return applying.refusal(substrate, operations)
 
 
-def revert_refusal(substrate: Substrate, address: str) -> DejaError | None:
-    """Why an earlier apply cannot be taken back now, or None."""
+def revert_refusal(substrate: Substrate, address: str, by: str | None = None) -> DejaError | None:
+    """Why an earlier apply cannot be taken back now, or None; ``by`` is the recommendation that would do it, if stored."""
     try:
         row = find(substrate, address)
     except LoopError as fault:
         return fault
     chain = audit.chain(substrate, row)
+    if by is not None and _reverted_by(substrate, address, by):
+        return _unfit(row) or _broken(chain)
     if row.status != "applied":
         return LoopError("LOP-E024", f"what it would take back is {_words(row.status)} by now")
     return _unfit(row) or _broken(chain) or _undo_refusal(substrate, chain.entries[-1])
+
+
+def _reverted_by(substrate: Substrate, address: str, by: str) -> str | None:
+    """The audit entry in which the revert ``by`` took this back, when that is the last of its trail.
+
+    A memory without acts may lose a revert between its two entries; a second try then writes the one that is missing.
+    """
+    pairs = audit.entries(substrate, address)
+    if not pairs or pairs[-1][0].to_status != "rolled_back":
+        return None
+    context = pairs[-1][1].get("context")
+    return pairs[-1][0].address if isinstance(context, Mapping) and context.get("reverted_by") == by else None
 
 
 def _decide(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from deja_tui.engine.operations import (
     Revert,
     Supersede,
 )
-from deja_tui.engine.substrate import NewGrain, SavesQueries, Substrate
+from deja_tui.engine.substrate import NewGrain, Put, SavesQueries, Substrate
 from deja_tui.errors import DejaError
 from deja_tui.reference import BareSubstrate, ReferenceSubstrate
 from tests.conformance.substrates import SUBSTRATES, Factory
@@ -328,6 +329,80 @@ def test_a_revert_of_what_is_no_longer_applied_is_refused(substrate: Substrate) 
     lifecycle.rollback(substrate, original, "by hand", ANA, NOW + 3)
     with unchanged(substrate, "LOP-E024"):
         lifecycle.apply(substrate, address, "too late", ANA, NOW + 4)
+
+
+class _BrokenOff(BareSubstrate):
+    """Five methods, no acts: one write of an audit entry is lost."""
+
+    lost = -1
+
+    def put(self, grain: NewGrain) -> Put:
+        if grain.type == "observation" and self.lost == 0:
+            self.lost = -1
+            raise OSError("no space left")
+        self.lost -= grain.type == "observation" and self.lost > 0
+        return super().put(grain)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_revert_that_is_broken_off_is_carried_out_by_the_next_try(fused: bool, after: int) -> None:
+    """Lesson 5: without acts a decision may be lost between two entries; nothing is stranded, and nothing is done twice."""
+    substrate = _BrokenOff()
+    heads = rivals(substrate, "gold", "silver")
+    before = recalled(substrate)
+    original = decided(substrate, [Retire(heads[1], heads[0])], heads)
+    lifecycle.apply(substrate, original, "do it", ANA, NOW + 1)
+    address = plant(
+        substrate, draft([Revert(original)], heads, target_ref="entity:shared/x#revert"), at=NOW + 2
+    )
+    if not fused:
+        lifecycle.approve(substrate, address, "worse", ANA, NOW + 3)
+    substrate.lost = after
+    with suppress(OSError):
+        if fused:
+            lifecycle.approve_and_apply(substrate, address, "worse", ANA, NOW + 4)
+        else:
+            lifecycle.apply(substrate, address, "worse", ANA, NOW + 4)
+    status = lifecycle.find(substrate, address).status
+    if status == "pending":
+        lifecycle.approve_and_apply(substrate, address, "again", ANA, NOW + 5)
+    elif status == "approved":
+        assert lifecycle.plan(substrate, address, ANA).refusal is None
+        lifecycle.apply(substrate, address, "again", ANA, NOW + 5)
+    assert recalled(substrate) == before
+    assert [lifecycle.find(substrate, one).status for one in (original, address)] == [
+        "rolled_back",
+        "applied",
+    ]
+    assert all(reports.chain(substrate, one).verified for one in (original, address))
+    chain = reports.chain(substrate, original).entries
+    assert [entry.to_status for entry in chain].count("rolled_back") == 1
+    assert reports.chain(substrate, address).entries[-1].results == (chain[-1].address,)
+
+
+@pytest.mark.parametrize("kind", ["retire", "merge", "add"])
+def test_a_rollback_that_is_broken_off_can_be_tried_again(kind: str) -> None:
+    """APP-5: its entry is lost without acts; what was applied holds again, and the next try takes it back."""
+    substrate = _BrokenOff()
+    heads = rivals(substrate, "gold", "silver")
+    before = recalled(substrate)
+    change = {
+        "retire": Retire(heads[1], heads[0]),
+        "merge": merged(heads),
+        "add": Add("fact", "shared", {"subject": "x", "relation": "y", "object": "z"}),
+    }[kind]
+    address = decided(substrate, [change], heads)
+    lifecycle.apply(substrate, address, "do it", ANA, NOW + 1)
+    held = [(one.address, one.live, one.superseded_by) for one in substrate.scan("fact")]
+    substrate.lost = 0
+    with pytest.raises(OSError, match="no space"):
+        lifecycle.rollback(substrate, address, "undo", ANA, NOW + 2)
+    assert [(one.address, one.live, one.superseded_by) for one in substrate.scan("fact")] == held
+    assert lifecycle.find(substrate, address).status == "applied"
+    lifecycle.rollback(substrate, address, "undo", ANA, NOW + 3)
+    assert recalled(substrate) == before
+    assert reports.chain(substrate, address).verified
 
 
 def test_a_revert_of_something_that_is_no_recommendation_is_refused(substrate: Substrate) -> None:
