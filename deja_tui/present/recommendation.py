@@ -208,7 +208,13 @@ def _flags(row: QueueRow, now_ms: int) -> Line:
         *(() if left is None else (Span(f"expires in {age(left)}", "dim"), Span(" "))),
         *((Span("FORGET", "error"), Span(" ")) if row.destructive else ()),
         *((Span("imported", "warning"), Span(" ")) if row.foreign else ()),
+        *((Span(_also(row.folded), "dim"), Span(" ")) if row.folded else ()),
     )
+
+
+def _also(copies: int) -> str:
+    """Other copies of the memory hold the same finding; theirs is listed under ours (D5)."""
+    return "also in a copy" if copies == 1 else f"also in {copies} copies"
 
 
 def _status_meaning(status: str) -> str:

@@ -632,6 +632,31 @@ def test_an_analyzer_that_is_gone_leaves_its_queue_alone() -> None:
     assert lifecycle.approve_and_apply(substrate, planted.address, "why", ANA, NOW + 2).chain_verified
 
 
+def test_a_new_major_version_takes_over_what_it_finds_and_closes_nothing_of_the_old_one() -> None:
+    """D28: identity is the family's; what only the old version found stays reviewable and applicable."""
+    substrate = both()
+
+    def old(ctx: Context) -> list[Draft]:
+        return [sound(ctx, target_ref=f"entity:shared/x#{name}") for name in ("shared", "old")]
+
+    assert with_fake(substrate, old).stored == 4
+    outcome = with_fake(
+        substrate,
+        lambda ctx: [sound(ctx, target_ref="entity:shared/x#shared", severity="high")],
+        NOW + 1,
+        id="test.fake/3",
+    )
+    assert (outcome.stored, outcome.refreshed, outcome.closed) == (0, 1, 0)
+    queue = {
+        row.target_ref: row for row in views.ledger(substrate, ("pending",)) if "test.fake" in row.analyzer
+    }
+    assert {target[-6:]: row.analyzer for target, row in queue.items()} == {
+        "shared": "test.fake/3", "/x#old": "test.fake/2",
+    }  # fmt: skip
+    left = queue["entity:shared/x#old"]
+    assert lifecycle.approve_and_apply(substrate, left.address, "still right", ANA, NOW + 2).chain_verified
+
+
 BAD: dict[str, Any] = {
     "no draft": lambda ctx: "text",
     "none": lambda ctx: None,

@@ -332,6 +332,14 @@ def test_an_acknowledged_flag_says_when_it_expires() -> None:
     assert "expires" not in plain.queue_lines([row], NOW, 140)[1]
 
 
+def test_a_finding_that_another_copy_has_too_says_so() -> None:
+    """D5: theirs is folded under ours; the list says in words that it is there."""
+    row = build.row_of(build.tool_failure())
+    assert "also in a copy" in plain.queue_lines([replace(row, folded=1)], NOW, 140)[1]
+    assert "also in 3 copies" in plain.queue_lines([replace(row, folded=3)], NOW, 140)[1]
+    assert "also in" not in plain.queue_lines([row], NOW, 140)[1]
+
+
 def test_a_first_run_on_a_large_memory_lists_twenty() -> None:
     """A thousand findings are a number and a command, not a thousand lines."""
     many = tuple(build.address(str(n)) for n in range(1_000))
