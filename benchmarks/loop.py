@@ -91,7 +91,7 @@ def key_of(labels: Any) -> dict[str, Any]:
 def answers(memory: Memory) -> dict[str, Any]:
     """What the queue holds, in the shape of `key_of`."""
     found: dict[str, Any] = {
-        "exact duplicates": set(), "contradictions": set(), "expired": 0, "failing tools": 0, "near duplicates": 0,
+        "exact duplicates": set(), "contradictions": set(), "ended rivals": set(), "expired": 0, "failing tools": 0, "near duplicates": 0,
         "stalled skills": 0, "stagnant goals": 0,
     }  # fmt: skip
     for row in memory.store.ledger_list(("pending",)):
@@ -110,6 +110,7 @@ def answers(memory: Memory) -> dict[str, Any]:
             found["contradictions"].add(fact[:2])
         elif kind.startswith("staleness."):
             found["expired"] += 1
+            found["ended rivals"].add(fact[:2])
         elif kind.startswith("tool_failure."):
             found["failing tools"] += 1
         elif kind.startswith("skill."):
@@ -124,6 +125,8 @@ def compare(key: dict[str, Any], found: dict[str, Any]) -> dict[str, dict[str, A
     told = {}
     for name, wanted in key.items():
         here = found[name]
+        if name == "ended rivals":  # of all that has ended, those that the key calls a contradiction
+            here = here & wanted
         size = len if isinstance(wanted, set) else int
         told[name] = {"planted": size(wanted), "found": size(here), "same": wanted == here}
     return told
@@ -155,9 +158,12 @@ def fill(path: Path, count: int, seed: int, own: bool) -> dict[str, Any]:
     made = corpus(count, seed, own)
     with Store.open(path, clock=lambda: NOW, durability="normal") as store:
         put(store, made)
-        # of a planted pair of which one value has ended, only one is current: it is told as expired, not as a conflict
+        # the key counts every pair that was given a second value. Where all but one of the values have ended, only one is
+        # current, which is no conflict (loop-engine §4.3 and §25): such a pair is answered as expired, and has to be
         key = key_of(made.labels)
-        key["contradictions"] = {pair for pair in key["contradictions"] if current_values(store, *pair) > 1}
+        pairs = key["contradictions"]
+        key["contradictions"] = {pair for pair in pairs if current_values(store, *pair) > 1}
+        key["ended rivals"] = pairs - key["contradictions"]
     return {name: sorted(value) if isinstance(value, set) else value for name, value in key.items()}
 
 
