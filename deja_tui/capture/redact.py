@@ -6,12 +6,16 @@ Numbered rules, cited by tests:
 * RED-1  A secret is replaced by ``[redacted:kind]``; what stands around it stays, so the text can still be read.
 * RED-2  Known shapes first (keys with a vendor's prefix, JWT, private key blocks, passwords in URLs, bearer tokens),
   then values given to names that say what they are (``password=``, ``token:``, ``"api_key": …``).
-* RED-3  Without such a name or shape nothing is touched: commit ids, UUIDs, file digests, base64 pictures, paths and
-  versions stay. Neither are placeholders (``$TOKEN``, ``<key>``, ``****``) and code (``token = get_token()``).
+* RED-3  Without such a name or shape nothing is touched but what RED-7 names: commit ids, UUIDs, file digests, base64
+  pictures, paths and versions stay. Neither are placeholders (``$TOKEN``, ``<key>``, ``****``) and code
+  (``token = get_token()``).
 * RED-4  The work is linear in the length of the text; text without a hint of a secret costs a few substring searches.
 * RED-5  Redacting what was redacted changes nothing.
 * RED-6  Terminal codes hide nothing: what is judged is the text without them, also where they are written as escapes
   (``\\u001b[31m``). Codes around a secret stay, codes inside it go with it.
+* RED-7  A value that stands alone, of 32 to 96 letters and digits in both cases which change their kind as often as chance
+  does, is a secret (``entropy``). Ids that say what they are (``toolu_…``, ``req-…``, ``sha512-…``), hexadecimal digests,
+  parts of paths and URLs, and longer or wrapped base64 stay.
 
 It is a net with wide meshes: it catches what is plainly a secret, and makes no promise about the rest.
 """
@@ -23,6 +27,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
 MARK: Final = "[redacted:"
@@ -146,6 +151,18 @@ _SCHEME_NEEDLES: Final = ("bearer", "basic", "authorization")
 _WEAK_NEEDLES: Final = ("_KEY", "_PASS", "_PAT", "_AUTH", "_CREDS", "_SALT", "_DSN")
 
 
+_ALONE: Final = re.compile(
+    r"(?<![^\s\"'`=(\[{<>])[A-Za-z0-9_-]{32,}+(?=[\s\"'`,;)\]}<>\\]|[.!?](?:\s|\Z)|\Z)"
+)
+_ALONE_MAX: Final = 96
+_TOLD_ID: Final = re.compile(r"[a-z][a-z0-9]{1,11}[-_]|AAAA|-")
+_IN_ADDRESS: Final = re.compile(r"(?:://|[?&;])[^\s\"'`<>]{0,200}\Z")
+_WRAPPED: Final = re.compile(r"[A-Za-z0-9+/=_-]{32,}\s{1,2}\Z")
+_GOES_ON: Final = re.compile(r"(?:\\{1,4}[nr]|\s){1,2}[A-Za-z0-9+/=_-]{24}")
+_CHANGES: Final = 0.4  # of neighbours are of another kind; 0.63 by chance, 0.25 in camel case with numbers
+_ALONE_BITS: Final = 4.0
+
+
 # One pattern decides about a short text faster than many searches; for a long one it is the other way round.
 _SHORT: Final = 1_000
 _LEAST: Final = 8  # a name, a sign and a value of four characters
@@ -186,8 +203,14 @@ def redact_text(text: str, found: Counter[str]) -> str:
         return text
     judged = _judged(text, found)
     lowered = _lower(judged.text)
-    if len(text) < _SHORT and _HINT.search(lowered) is None:
-        return text
+    if len(text) >= _SHORT or _HINT.search(lowered) is not None:
+        _known(judged, lowered)
+    judged.cut(_alone(judged.text))
+    return judged.whole() if judged.changed else text
+
+
+def _known(judged: _Judged, lowered: str) -> None:
+    """Take out what is known by its form, by its scheme or by the name it is given to (RED-2)."""
     if _shaped(judged):
         lowered = _lower(judged.text)
     if any(needle in lowered for needle in _SCHEME_NEEDLES):
@@ -197,7 +220,6 @@ def redact_text(text: str, found: Counter[str]) -> str:
         judged.cut(_named(judged.text, lowered))
     if any(needle in judged.text for needle in _WEAK_NEEDLES):
         judged.cut(_weak(judged.text))
-    return judged.whole() if judged.changed else text
 
 
 # A terminal code that was taken out: where it stood, what it was, how many characters stand for it there (0 or 1). A bare
@@ -396,6 +418,27 @@ def _in_mark(text: str, at: int) -> bool:
     """Whether a name there is the kind in ``[redacted:kind]``, which a sign behind it must not make a name again."""
     mark = text.rfind(MARK, max(0, at - _MARK_MAX), at)
     return mark >= 0 and "]" not in text[mark:at]
+
+
+def _alone(text: str) -> Iterator[tuple[int, int, str]]:
+    """Values that stand alone and look as if drawn by chance (RED-7)."""
+    for match in _ALONE.finditer(text):
+        value = match.group()
+        if len(value) > _ALONE_MAX or _TOLD_ID.match(value) or not _is_drawn(value):
+            continue
+        before = text[max(0, match.start() - 256) : match.start()]
+        wrapped = _WRAPPED.search(before) or _GOES_ON.match(text, match.end())
+        if not wrapped and not _IN_ADDRESS.search(before):
+            yield *match.span(), "entropy"
+
+
+def _is_drawn(value: str) -> bool:
+    """Whether letters of both cases and digits stand as mixed as in a value drawn by chance."""
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "" for c in value]
+    if kinds.count("d") < 3 or kinds.count("u") < 3 or kinds.count("l") < 3:
+        return False
+    changes = sum(1 for a, b in pairwise(kinds) if a != b)
+    return changes >= _CHANGES * (len(value) - 1) and _entropy(value) >= _ALONE_BITS
 
 
 def _weak(text: str) -> Iterator[tuple[int, int, str]]:

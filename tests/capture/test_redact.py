@@ -458,3 +458,68 @@ def test_real_transcripts_lose_nothing() -> None:
     """RED-3: the real sessions of the samples hold no secret, and none is found in them."""
     for path in sorted(shared("samples/claude-code").glob("*.jsonl")):
         assert redact([json.loads(line) for line in path.read_text().splitlines() if line])[1] == {}
+
+
+DRAWN = "Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gA"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{}",
+        "use {} for it",
+        '"{}"',
+        '{{"x": "{}"}}',
+        "x={}\n",
+        "({})",
+        "`{}`",
+        "it is {}.",
+        "was {}, then",
+        '\\"{}\\"',
+    ],
+)
+def test_a_drawn_value_that_stands_alone(frame: str) -> None:
+    """RED-7: a long value as if drawn by chance goes, whatever stands around it."""
+    kept, found = redact(frame.format(DRAWN))
+    assert kept == frame.format("[redacted:entropy]")
+    assert found == {"entropy": 1}
+    assert redact(kept) == (kept, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "toolu_01A09q90qwLkasdjlZX3b8Fh2KpQ7mNvR5",
+        "msg_01XFDUDYJgAACzvnptvVoYEL8hJ6fS0gAk3v",
+        "req-011CSHoEeqs5C35K2UUqR7FyZk3vQ9xT7mB2",
+        "chatcmpl-9aBcD3eFgH1jKlM5nOpQ7rStUvWxYz12",
+        "commit 4be1a77c0ffee00111142228333944455556666a0",
+        "0199aa10-7c1e-7d02-b7a1-3f9d2b6e4c55",
+        "A1B2C3D4-E5F6-47A8-B9C0-D1E2F3A4B5C6",
+        "sha512-Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gAZk3vQ9xT7mB2pL8wR5nY1cD4",
+        "/srv/code/Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gA/total.ts",
+        "https://docs.example/d/Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gA/edit",
+        "https://x.example/watch?v=Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gA",
+        "test_HTTP2ConnectionPoolWithRetryAfter503AndBackoff",
+        "TestHTTP2ConnectionPoolWithRetryAfter503AndBackoffTwice",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIZk3vQ9xT7mB2pL8wR5nY1cD4",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 40,
+        "SCREAMING_SNAKE_CASE_NAME_WITH_2_NUMBERS_AND_MORE_3",
+        "a-kebab-case-name-of-a-branch-with-2-numbers-1234",
+        "x86_64-unknown-linux-gnu-Release-2026-03-05T14-10-00",
+        "word " * 5_000,
+        "RXZpbCBDb3JwLCB3ZSBoYXZlIGRlbGl2ZXJlZCBvbiBvdXIgcHJvbWlzZSBhcyBleHBlY3Rl\nRXZpbCBDb3JwLCB3ZSBoYXZlIGRlbGl2ZXJl",
+    ],
+)
+def test_ids_digests_and_names_stay(text: str) -> None:
+    """RED-7: what says that it is an id, a digest, a place or a name stays, however long."""
+    assert redact(text) == (text, {})
+
+
+def test_drawn_values_cost_linear_time() -> None:
+    """RED-4: runs of value characters without an end are looked at once."""
+    for text in ("Ab1" * 300_000, ("Ab1" * 40 + "+") * 8_000, '"' + DRAWN[:31] + '"' * 200_000):
+        began = time.process_time()
+        redact(text)
+        assert time.process_time() - began < 2.0
