@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from deja_tui import spool
 from deja_tui.adapter import build
-from deja_tui.engine import audit, lifecycle
+from deja_tui.engine import audit, config, lifecycle
 from deja_tui.engine.actors import Caller
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, is_reserved
@@ -246,6 +246,32 @@ class Eraser:
         if held:
             yield f"{held} settings of the file hold the text"
 
+    def _words_left(self, grains: Iterable[StoredGrain]) -> Iterator[str]:
+        """What is to be said of settings of analyzers that name a relation of the erased facts, as a learnt one does (D25)."""
+        gone = {fold(str(grain.get("relation"))) for grain in grains if grain.get("relation")}
+        if not gone:
+            return
+        try:
+            now = self._store.settings(config.REST)
+        except DejaError as fault:
+            if fault.code != "STO-E009":
+                raise
+            now = {}  # a damaged setting stops no erasure; `verify` names it
+        logged = [
+            grain.get("context")
+            for grain in self._store.scan("observation", namespaces=[LOOP_NAMESPACE])
+            if isinstance(grain.get("context"), Mapping)
+            and grain.get("context").get("audit") == config.LOG_KIND
+        ]
+        said = {
+            name: gone & {fold(word) for text in _texts(told) for word in text.split(",")}
+            for name, told in (("settings", now), ("log", logged))
+        }
+        if said["settings"]:
+            yield "settings of an analyzer name a relation of what was erased: deja loop set changes them"
+        if said["log"]:
+            yield "the log of settings names a relation of what was erased; it is kept for good"
+
     def _mentioning(self, identity: str, wanted: Collection[str] | None) -> dict[str, StoredGrain]:
         """Grains whose text has every word of the name, in any case and order."""
         words = set(_WORD.findall(fold(identity)))
@@ -331,6 +357,7 @@ class Eraser:
             spool.scrub(self._store.path, _spooled_of(grains, identity)),
         )
         unreached += [told for told in left if told]
+        unreached.extend(self._words_left(grains))
         context = {
             "audit": "tier2",
             "because": because,

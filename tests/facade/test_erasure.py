@@ -478,3 +478,19 @@ def test_a_report_needs_no_more_than_read(path: Path, clock: Clock) -> None:
         report = reader.subject_report("zqpat")
         assert isinstance(report, SubjectReport)
         assert len(report.grains) == 1
+
+
+def test_a_learnt_relation_that_stays_in_the_settings_is_told(memory: Memory) -> None:
+    """D31, ERA-5: approving a learnt relation writes its word into the settings and their log, which forgetting does not reach."""
+    plain = memory.add_fact("acme", "likes", "tea")
+    address = memory.add_fact("acme", " Sponsor", "somebody")
+    memory.loop.configure(
+        "contradiction_sweep", params={"extra_relations": "sponsor, timezone"}, because="one value each"
+    )
+    assert not [one for one in memory.forget(plain, because="a request").unreached if "relation" in one]
+    told = [one for one in memory.forget(address, because="a request").unreached if "relation" in one]
+    assert [one.split(" name")[0] for one in told] == ["settings of an analyzer", "the log of settings"]
+    again = memory.add_fact("acme", "sponsor", "else")
+    memory.loop.configure("contradiction_sweep", params={}, because="none")
+    told = [one for one in memory.forget(again, because="a request").unreached if "relation" in one]
+    assert [one.split(" name")[0] for one in told] == ["the log of settings"]
