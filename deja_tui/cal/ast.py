@@ -458,11 +458,12 @@ class AnalyzerRow:
 
 @dataclass(frozen=True, slots=True)
 class Decide:
-    """``verb`` is approve, reject, withdraw or rollback."""
+    """``verb`` is approve, reject, withdraw or rollback. ``choice``: of an approval, the number of an alternative (D20)."""
 
     verb: str
     target: HashText | Param
     reason: Value | None
+    choice: Value | None = None
     span: Span = _with(default=_NOWHERE, compare=False)
 
 

@@ -163,7 +163,10 @@ def admit(program: ast.Program, access: Access, may: Callable[[str], bool]) -> V
     span = program.query.span
     if access.read_only and verdict.cls is not Class.READ:
         raise fault(
-            "CAL-E044", f"this is a {verdict.cls.word} statement; only reads run here", program.text, span
+            "CAL-E044",
+            f"only reads run here, and this statement is of the class {verdict.cls.word}",
+            program.text,
+            span,
         )
     if verdict.cls is Class.DESTRUCTIVE and not access.allow_destructive:
         raise fault(

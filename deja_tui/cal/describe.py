@@ -62,7 +62,7 @@ GRAMMAR: Final = (
     'ADD type SET field = value REASON "…" · SUPERSEDE sha256:… SET … REASON "…" · SUPERSEDE a BY b REASON "…"',
     'FORGET sha256:… REASON "…" · MERGE "s" RELATION "r" TO "o" BECAUSE "…" · BATCH { label: statement ; … }',
     'DEFINE QUERY "name" ($x) DESCRIPTION "…" AS { … } · DEFINE TEMPLATE name AS "…" · DROP QUERY | TEMPLATE "name"',
-    'REVIEW sha256:… APPROVE | REJECT | WITHDRAW BECAUSE "…" · APPLY sha256:… [DRY RUN] BECAUSE "…" · ROLLBACK',
+    'REVIEW sha256:… APPROVE [CHOICE n] | REJECT | WITHDRAW BECAUSE "…" · APPLY sha256:… [DRY RUN] BECAUSE "…" · ROLLBACK',
 )
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, Final
 
 from deja_tui.cal import ast
@@ -22,12 +23,13 @@ _KINDS: Final = {"rollback": "rec_rolled_back"}
 
 
 def decide(node: ast.Decide, host: Host, env: Env) -> Answer:
-    """Approve, reject, withdraw or roll back. Raises CAL-E016, E018, E130, LOP-…"""
+    """Approve, reject, withdraw or roll back. Raises CAL-E006, E016, E018, E130, LOP-…"""
     governance = _of(host, node.verb.upper(), env, node)
     address = env.address(node.target)
     because = reason_of(node.reason, env, node)
-    acts = {
-        "approve": governance.approve,
+    choice = 0 if node.choice is None else env.whole(node.choice)
+    acts: dict[str, Callable[..., Any]] = {
+        "approve": partial(governance.approve, choice=choice),
         "reject": governance.reject,
         "withdraw": governance.withdraw,
         "rollback": governance.rollback,

@@ -169,7 +169,8 @@ class WriteParser(ReadParser):
     # --- governance ---
 
     def decide(self) -> ast.Decide:
-        """``REVIEW h APPROVE BECAUSE …`` and ``APPROVE h BECAUSE …``; the same for the other verbs."""
+        """``REVIEW h APPROVE BECAUSE …`` and ``APPROVE h BECAUSE …``; the same for the other verbs. Only an approval
+        takes ``CHOICE n``, before its reason."""
         first = self.word()
         target = self.full_address()
         verb = first
@@ -177,7 +178,8 @@ class WriteParser(ReadParser):
             verb = self.word("APPROVE", "REJECT", "WITHDRAW")
             if verb.upper not in ("APPROVE", "REJECT", "WITHDRAW"):
                 raise self._no_verdict(verb)
-        return ast.Decide(verb.text.lower(), target, self._reason(), self.span(first.start))
+        choice = self.whole() if verb.upper == "APPROVE" and self.take("CHOICE") else None
+        return ast.Decide(verb.text.lower(), target, self._reason(), choice, self.span(first.start))
 
     def _no_verdict(self, token: Token) -> Exception:
         return self.fail(

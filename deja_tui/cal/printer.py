@@ -244,8 +244,9 @@ def _write(node: ast.Statement) -> str:
             return " ".join(["FORGET SUBJECT", value(subject), *_because(reason)])
         case ast.Drop(kind=kind, name=name):
             return f"DROP {kind} {quote(name)}"
-        case ast.Decide(verb=verb, target=target, reason=reason):
-            return " ".join([verb.upper(), value(target), *_because(reason)])
+        case ast.Decide(verb=verb, target=target, reason=reason, choice=choice):
+            numbered = [] if choice is None else ["CHOICE", value(choice)]
+            return " ".join([verb.upper(), value(target), *numbered, *_because(reason)])
         case ast.Apply(target=target, dry_run=dry_run, reason=reason):
             return " ".join(["APPLY", value(target), *(["DRY RUN"] if dry_run else []), *_because(reason)])
         case ast.RunLoop(full=full, options=options):

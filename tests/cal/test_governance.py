@@ -13,6 +13,7 @@ import pytest
 
 from deja_tui.cal import Answer, CalError, Class, Host, Session, classify
 from deja_tui.cli.cal_lines import lines_of
+from deja_tui.engine.operations import Retire
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
 from tests.cal.corpus import host_of
@@ -54,6 +55,36 @@ def test_both_spellings_review_apply_and_roll_back(
     assert (done["type"], done["result"]["chain_verified"]) == ("rec_rolled_back", True)
     assert told("RECALL facts")["grains"] == before
     assert memory.verify() == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['APPROVE sha256:{} CHOICE 1 BECAUSE "newer"', 'REVIEW sha256:{} APPROVE CHOICE $n BECAUSE "newer"'],
+)
+def test_an_approval_takes_one_of_several_alternatives(text: str, memory: Memory, told: Told) -> None:
+    """D20: counted from 0 as in the library; what has that number is applied, and no number beyond the last is taken."""
+    for value in ("gold", "silver"):
+        memory.add_fact("acme", "status", value)
+    memory.loop.run()
+    (row,) = memory.loop.queue()
+    choices = memory.loop.show(row.address).recommendation.choices
+    assert len(choices) == 2
+    for number in ("2", "1.5"):
+        with pytest.raises(DejaError):
+            told(f'APPROVE sha256:{row.address} CHOICE {number} BECAUSE "r"')
+    for verb in ("REJECT", "WITHDRAW", "ROLLBACK"):
+        with pytest.raises(CalError) as caught:
+            told(f'{verb} sha256:{row.address} CHOICE 1 BECAUSE "r"')
+        assert caught.value.code == "CAL-E002"
+    assert status(memory, row.address) == "pending"
+    told(text.format(row.address), {"n": 1} if "$n" in text else None)
+    plan = memory.loop.dry_run(row.address)
+    assert plan == memory.loop.dry_run(row.address, choice=1) != memory.loop.dry_run(row.address, choice=0)
+    told(f'APPLY sha256:{row.address} BECAUSE "go"')
+    (kept,) = memory.heads("acme", "status")
+    told(f'ROLLBACK sha256:{row.address} BECAUSE "undo"')
+    assert len(memory.heads("acme", "status")) == 2
+    assert {one.by for one in choices[1].operations if isinstance(one, Retire)} == {kept.address}
 
 
 def test_reject_and_withdraw(pending: str, memory: Memory, told: Told) -> None:
