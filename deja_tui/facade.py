@@ -125,12 +125,12 @@ class Memory(Constructors, Contexts):
         )
         self._counting = self.telemetry.mode != "off"
         self._told: tuple[str, ...] = ()
-        self.substrate = StoreSubstrate(store, self.telemetry)
-        self.eraser = Eraser(store, self.telemetry, who, clock)
-        self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self._spool_told = ""
         self._draining = False
         store.before_act = self._drain
+        self.substrate = StoreSubstrate(store, self.telemetry)
+        self.eraser = Eraser(store, self.telemetry, who, clock)
+        self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self.loop = Loop(self)
         self.docs = Documents(self)
 
@@ -471,9 +471,6 @@ class Memory(Constructors, Contexts):
             raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
         return found
 
-    def capture(self, items: Iterable[Capturable]) -> Captured:
-        """Store what is new of ``items``, in their order, in one transaction (D32, D33).
-
     def _drain(self) -> None:
         """Before an act: what captures could not write goes in first (SPOOL-2). Whether the file can be written, the act says."""
         if self._draining or not spool.waiting(self.store.path):
@@ -509,18 +506,21 @@ class Memory(Constructors, Contexts):
             return
         spool.done(self.store.path, name)
 
+    def capture(self, items: Iterable[Capturable]) -> Captured:
+        """Store what is new of ``items``, in their order, in one transaction (D32, D33).
+
         An item whose source key is already here is skipped, unless it completes what is stored (the result of a call
         that was pending): then it supersedes the live head of that chain. What was forgotten stays forgotten.
         """
         self.who.need("write")
-        added = skipped = completed = forgotten = 0
-        with self.store.act() as act:
-            for item in items:
         done = self._take(items, None)
         self.telemetry.settle()
         return done
 
     def _take(self, items: Iterable[Capturable], namespace: str | None) -> Captured:
+        added = skipped = completed = forgotten = 0
+        with self.store.act() as act:
+            for item in items:
                 try:
                     new = build(self._new(item.type, item.fields, namespace))
                     put = act.add(new, source_key=item.source_key)
