@@ -247,6 +247,13 @@ def _record(memory: Memory, given: Mapping[str, Any]) -> Answer:
     return _stored(address, masked + more)
 
 
+def _operation(memory: Memory, told: Mapping[str, Any], bare: Callable[[Any], Any]) -> dict[str, Any]:
+    """An operation whole. Only what it writes may hold a secret: its addresses and digests are what they are."""
+    if told.get("op") not in ("add", "supersede", "merge"):
+        return dict(told)
+    return {"type": "fact", "namespace": memory.namespace, **told, "fields": bare(told.get("fields"))}
+
+
 def _propose(memory: Memory, given: Mapping[str, Any]) -> Answer:
     masked: Counter[str] = Counter()
 
@@ -260,10 +267,7 @@ def _propose(memory: Memory, given: Mapping[str, Any]) -> Answer:
         target=given["target"],
         note=bare(given["note"]),
         evidence=given["evidence"],
-        # of an operation only what it writes: its addresses and digests are what they are
-        operations=None
-        if operations is None
-        else [{**one, "fields": bare(one["fields"])} if "fields" in one else one for one in operations],
+        operations=None if operations is None else [_operation(memory, one, bare) for one in operations],
         edit=bare(given.get("edit")),
         data=bare(given.get("data")),
         severity=given.get("severity", "low"),
@@ -468,7 +472,7 @@ TOOLS: Final = (
                 "items": {"type": "object"},
                 "minItems": 1,
                 "maxItems": 40,
-                "description": '{"op":"add","type":"fact","namespace":…,"fields":{…}}, {"op":"retire","target":…,"by":…} …',
+"description": '{"op":"add","fields":{…}}, {"op":"supersede","target":H,"fields":{…}}, {"op":"retire","target":H,"by":H} …',
             },
             "edit": {"type": "object", "description": '{"body": …} of a query or template'},
             "data": {"type": "object", "description": "what a finding says that changes nothing"},

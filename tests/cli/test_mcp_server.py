@@ -178,8 +178,9 @@ def test_the_process_speaks_the_protocol_and_nothing_else(tmp_path: Path) -> Non
 
 @SDK
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX systems")
-def test_an_interrupt_ends_it_and_leaves_the_file_whole(tmp_path: Path) -> None:
-    """Ctrl-C: status 130, no traceback, nothing to repair."""
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_it_and_leaves_the_file_whole(tmp_path: Path, name: str) -> None:
+    """Ctrl-C is status 130, a termination 143; no traceback, nothing to repair."""
     path = tmp_path / "a.deja"
     with Memory.open(path) as memory:
         memory.add_fact("acme", "region", "eu-west-1")
@@ -190,8 +191,8 @@ def test_an_interrupt_ends_it_and_leaves_the_file_whole(tmp_path: Path) -> None:
     process.stdin.flush()
     process.stdout.readline()
     # stdin stays open: what ends it is the signal
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    process.send_signal(signal.Signals[name])
+    assert process.wait(timeout=30) == 128 + signal.Signals[name]
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
     with Memory.open(path) as memory:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from deja_tui import Memory
 from deja_tui.cli import mcp_tools
 from deja_tui.cli.mcp_tools import ANSWER, BY_NAME, DECISIONS, TOOLS, UNTRUSTED, Answer, call
-from tests.support import NOW, SHARED, shared
+from tests.support import NOW, ROOT, SHARED, shared
 
 WORKER = ("read", "write")
 REVIEWER = ("read", "write", "review", "apply")
@@ -77,7 +78,7 @@ def test_descriptions_are_short(tool: mcp_tools.Tool) -> None:
     """They are read by a model at every start: one or two sentences, and a few words an argument."""
     assert len(tool.description) <= 130
     assert tool.description.endswith(".")
-    assert all(0 < len(one["description"]) <= 110 for one in tool.takes.values())
+    assert all(0 < len(one["description"]) <= 130 for one in tool.takes.values())
     assert set(tool.needs) <= set(tool.takes)
 
 
@@ -90,6 +91,15 @@ def test_nothing_in_a_request_changes_who_acts_or_where(
     assert name not in tool.takes
     assert tool.schema["additionalProperties"] is False
     refused(call(worker, tool.name, {name: "user:ana"}), "VAL-E001")
+
+
+def test_the_document_names_every_tool_and_argument() -> None:
+    """docs/mcp.md: one row a tool, with all it takes, in order."""
+    text = (ROOT / "docs" / "mcp.md").read_text()
+    for tool in TOOLS:
+        (row,) = re.findall(rf"^\| `{tool.name}` \| (.*?) \|", text, re.MULTILINE)
+        assert re.findall(r"[a-z_]+", row.replace("one of", "")) == list(tool.takes)
+    assert f"{ANSWER:,} characters" in text
 
 
 # --- arguments ---------------------------------------------------------------------------------------
@@ -270,6 +280,20 @@ def test_nobody_approves_their_own_draft_whatever_their_rights(path: Path) -> No
         done = call(other, "recommendations", {**given, "action": "rollback"})
         assert done.told["status"] == "rolled_back"
         assert "«eu»" in call(other, "recall", {"subject": "acme"}).text
+
+
+def test_an_operation_may_leave_out_what_is_plain(worker: Memory) -> None:
+    """A fact, in this process's namespace."""
+    fact = call(worker, "add_fact", {"subject": "acme", "relation": "region", "object": "eu"}).told["address"]
+    fields = {"subject": "acme", "relation": "owner", "object": "ana"}
+    for operation in ({"op": "add", "fields": fields}, {"op": "supersede", "target": fact, "fields": fields}):
+        draft = {"target": "entity:shared/acme", "note": "n", "evidence": [fact], "operations": [operation]}
+        done = call(worker, "propose", draft)
+        assert not done.failed, done.text
+        shown = worker.loop.show(done.told["address"]).recommendation.operations[0]
+        assert (shown.type, shown.namespace) == ("fact", "shared")  # type: ignore[union-attr]
+    for operation in ({"op": "add"}, {"op": "add", "fields": "x"}, {"op": "burn"}, {}):
+        refused(call(worker, "propose", {**draft, "operations": [operation]}), "LOP-E012")
 
 
 @pytest.mark.parametrize("action", DECISIONS)
