@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 # The states a key can be pressed in. A reason or a filter being typed takes keys as text and is none of them.
-SCOPES: Final = ("queue", "detail", "walker", "receipt", "summary", "help")
-READING: Final = ("queue", "detail", "walker", "receipt", "summary", "help")
+SCOPES: Final = ("overview", "queue", "detail", "walker", "receipt", "summary", "help")
+READING: Final = SCOPES
+# The screens that have a number: each is a place of its own, the others stand on one of them.
+PLACES: Final = (("overview", "1", "Overview"), ("queue", "3", "Queue"))
+PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
+FROM_HERE: Final = (*PLACE_SCOPES, "detail")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +49,18 @@ class Action:
 ACTIONS: Final[tuple[Action, ...]] = (
     Action("queue.open", ("enter", "l", "right"), "open the recommendation", ("queue",), hint="open"),
     Action(
-        "queue.walk", ("w",), "walk through the pending recommendations, one by one", ("queue",), hint="walk"
+        "overview.open", ("enter", "l", "right"), "open what the row is about", ("overview",), hint="open"
     ),
+    Action(
+        "queue.walk",
+        ("w",),
+        "walk through the pending recommendations, one by one",
+        ("queue", "overview"),
+        hint="walk",
+    ),
+    Action("overview.run", ("R",), "run the analyzers, at most 5 seconds", ("overview",), "write", "run"),
+    Action("overview.stop", ("escape", "h", "left"), "stop a run at its next pause", ("overview",)),
+    Action("overview.verify", ("V",), "verify file and audit chains", ("overview",), hint="verify"),
     Action(
         "queue.approve", ("a",), "approve, asks BECAUSE", ("queue", "detail", "walker"), "review", "approve"
     ),
@@ -103,6 +117,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("queue.status", ("f",), "next status: pending, approved, applied, …", ("queue",), hint="status"),
     Action("queue.sort", ("o",), "sort: severity, newest, most evidence", ("queue",), hint="sort"),
     Action("queue.clear", ("h", "left", "escape"), "clear the filter", ("queue",)),
+    *(Action(f"go.{name}", (key,), title, FROM_HERE) for name, key, title in PLACES),
     Action(
         "detail.back", ("h", "left", "escape"), "back", ("detail", "help", "walker", "receipt"), hint="back"
     ),
@@ -119,11 +134,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "app.command",
         ("C",),
         "send the command line to the terminal's clipboard",
-        ("queue", "detail", "walker"),
+        ("queue", "detail", "walker", "overview"),
     ),
-    Action("app.reload", ("r",), "read again", ("queue", "detail")),
+    Action("app.reload", ("r",), "read again", FROM_HERE),
     Action("app.theme", ("T",), "next theme", READING),
-    Action("app.help", ("?",), "help", ("queue", "detail", "walker", "receipt", "summary"), hint="help"),
+    Action("app.help", ("?",), "help", tuple(scope for scope in READING if scope != "help"), hint="help"),
     Action("app.repaint", ("ctrl+l",), "repaint", READING),
     Action("app.suspend", ("ctrl+z",), "suspend", READING),
     Action("app.quit", ("q",), "back, then quit", READING, hint="quit"),

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Store work off the UI thread: one thread asks, the newest question of a kind is the one that is answered.
 
-Everything that reads or writes the memory goes through one worker thread, in the order it was asked, so a read that was
-asked after a decision sees it. The thread has the store's connection of its own (D35).
+Everything that reads or decides goes through one worker thread, in the order it was asked, so a read that was asked
+after a decision sees it. What takes seconds (a run, a verification) has a thread of its own, so that reading goes on.
+Each thread has the store's connection of its own (D35).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt
+from deja_tui.engine.health import Health
+from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt, RunOutcome
 
 Answered = TypeVar("Answered")
 
@@ -40,7 +42,19 @@ class Reviews(Protocol):
 
     def rollback(self, address: str, *, because: str) -> Receipt: ...
 
+    def health(self) -> Health: ...
+
+    def run(self, *, only: Sequence[str] = ()) -> RunOutcome: ...
+
     def change_token(self) -> object: ...
+
+
+class Upkeep(Protocol):
+    """What the console asks of the file as a file; `Memory` is one."""
+
+    def stats(self) -> Mapping[str, Any]: ...
+
+    def verify(self) -> Sequence[object]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +71,20 @@ class Feed:
     def __init__(self, reviews: Reviews) -> None:
         self.reviews = reviews
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-feed")
+        self.slow = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-slow")
         self.generations: dict[str, int] = {}
         self.token: object = None
 
-    async def ask(self, kind: str, work: Callable[[Reviews], Answered]) -> Answer[Answered]:
-        """Run ``work`` on the worker thread. ``kind`` names the question for the generation count.
+    async def ask(
+        self, kind: str, work: Callable[[Reviews], Answered], *, slow: bool = False
+    ) -> Answer[Answered]:
+        """Run ``work`` on the worker thread. ``kind`` names the question for the generation count; ``slow`` takes seconds.
 
         Raises whatever ``work`` raises.
         """
         generation = self.generations[kind] = self.generations.get(kind, 0) + 1
         loop = asyncio.get_running_loop()
-        value = await loop.run_in_executor(self.thread, work, self.reviews)
+        value = await loop.run_in_executor(self.slow if slow else self.thread, work, self.reviews)
         return Answer(value, late=generation != self.generations[kind])
 
     async def changed(self) -> bool:
@@ -77,5 +94,6 @@ class Feed:
         return before is not None and before != token
 
     def close(self) -> None:
-        """Let what was asked for finish, then end the thread."""
+        """Let what was asked for finish, then end the threads."""
         self.thread.shutdown(wait=True, cancel_futures=False)
+        self.slow.shutdown(wait=True, cancel_futures=False)

@@ -133,6 +133,7 @@ def _run(
             now_ms=clock or host_clock,
             at=at,
             driver=_driver(),
+            file_of=memory,
         )
         # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.
         app.run(mouse=False)

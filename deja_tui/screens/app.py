@@ -14,19 +14,21 @@ from textual.driver import Driver
 from textual.screen import Screen
 
 from deja_tui.console import theme as themes
-from deja_tui.console.actions import Rights
-from deja_tui.console.feed import Feed, Reviews
+from deja_tui.console.actions import PLACE_SCOPES, Rights
+from deja_tui.console.feed import Feed, Reviews, Upkeep
 from deja_tui.console.keymap import Keymap
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
-from deja_tui.screens.base import DejaScreen, Ticks, Typed
+from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import Walk
 
 ABORTED: Final = 130
-PLACES: Final = "there is queue, and queue/ADDRESS"
+# Textual's own blank screen lies under the place.
+_BELOW_PLACE: Final = 1
 
 
 def _host_now() -> int:
@@ -45,9 +47,10 @@ class DejaApp(App[None], inherit_bindings=False):
         keymap: the keys in force.
         now_ms: the clock ages are counted from, epoch ms UTC.
         ticks: monotonic time of keys and paints.
-        at: where to begin: ``queue`` or ``queue/ADDRESS``.
+        at: where to begin: a place (``overview``, ``queue``), or a thing of it (``queue/ADDRESS``); None: the queue.
         poll_seconds: how often to ask whether the file changed; 0: never.
         driver: what reads the terminal and writes to it; None: Textual's own.
+        file_of: the memory as a file: sizes, verification; used on the feed's threads only.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -75,11 +78,13 @@ class DejaApp(App[None], inherit_bindings=False):
         at: str | None = None,
         poll_seconds: float = 1.0,
         driver: type[Driver] | None = None,
+        file_of: Upkeep | None = None,
     ) -> None:
         first = themes.load(theme)
         super().__init__(driver_class=driver, ansi_color=first.ansi)
         self.animation_level = "none"
         self.feed = Feed(reviews)
+        self.file_of = file_of
         self.file = file
         self.actor = actor
         self.rights = rights or Rights.of(None)
@@ -91,6 +96,11 @@ class DejaApp(App[None], inherit_bindings=False):
         self.sitting = Sitting()
         self.receipts: list[Receipt] = []
         self.walk: Walk | None = None
+        self.pending: int | None = None
+        self.places: dict[str, PlaceScreen] = {
+            "overview": OverviewScreen(),
+            "queue": QueueScreen(),
+        }
         self.polling = False
         self.theme_name = theme
         self.paint = themes.paint(first)
@@ -130,15 +140,19 @@ class DejaApp(App[None], inherit_bindings=False):
     # --- life ---------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        queue = QueueScreen()
-        self.push_screen(queue)
-        place, _, address = (self.at or "queue").partition("/")
-        if place != "queue":
-            queue.call_after_refresh(
-                queue.say, f"--at {self.at}: there is no such place; {PLACES}", "warning"
-            )
-        elif address:
-            self.push_screen(DetailScreen(address))
+        for name, screen in self.places.items():
+            self.install_screen(screen, name)
+        place, _, what = (self.at or "queue").partition("/")
+        known = place in self.places
+        here = self.places[place if known else "queue"]
+        self.push_screen(here)
+        if not known:
+            there = f"there are {', '.join(PLACE_SCOPES)}, and queue/ADDRESS"
+            here.call_after_refresh(here.say, f"--at {self.at}: there is no such place; {there}", "warning")
+        elif what and place == "queue":
+            self.push_screen(DetailScreen(what))
+        elif what:
+            here.about(what)
         if self.poll_seconds:
             self.set_interval(self.poll_seconds, self.poll)
 
@@ -152,6 +166,16 @@ class DejaApp(App[None], inherit_bindings=False):
     def abort(self) -> None:
         """End the console because of ctrl+c (D47)."""
         self.exit(return_code=ABORTED)
+
+    def go(self, name: str, about: str = "") -> None:
+        """Another place, with its selection as it was left, or on what a link is about."""
+        while len(self.screen_stack) > _BELOW_PLACE + 1:
+            self.pop_screen()
+        there = self.places[name]
+        if about:
+            there.about(about)
+        if self.screen_stack[-1] is not there:
+            self.switch_screen(there)
 
     # --- the file changed ---------------------------------------------------------------------------
 
@@ -171,7 +195,7 @@ class DejaApp(App[None], inherit_bindings=False):
         finally:
             self.polling = False
         if changed:
-            for screen in self.screen_stack:
+            for screen in {*self.screen_stack, *self.places.values()}:
                 if isinstance(screen, DejaScreen):
                     screen.outdated = screen is not self.screen
             if isinstance(self.screen, DejaScreen):

@@ -16,18 +16,20 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from deja_tui.console.actions import ACTIONS, DECISIONS, Action, Case, offered, refusal
+from deja_tui.console.actions import ACTIONS, DECISIONS, PLACE_SCOPES, PLACES, Action, Case, offered, refusal
 from deja_tui.console.feed import Reviews
 from deja_tui.console.keymap import key_name, label
 from deja_tui.console.launch import LEAST
+from deja_tui.engine.objects import QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present.change import CANNOT_BE_UNDONE
-from deja_tui.present.line import Line, Span, line, width
+from deja_tui.present.line import Line, Part, Span, line, width
 from deja_tui.text import clean
 from deja_tui.widgets.flash import Flash
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.rows import Rows
 from deja_tui.widgets.titlebar import TitleBar
 
 if TYPE_CHECKING:
@@ -191,7 +193,11 @@ class DejaScreen(Screen[None]):
             if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
                 continue
             verb = action.id.rpartition(".")[2]
-            if verb in without or not offered(verb, case) or (verb == "quit" and self.scope != "queue"):
+            if (
+                verb in without
+                or not offered(verb, case)
+                or (verb == "quit" and self.scope not in PLACE_SCOPES)
+            ):
                 continue
             if app.rights.missing(action.right):
                 continue
@@ -311,6 +317,14 @@ class DejaScreen(Screen[None]):
     def do_suspend(self) -> None:
         self.app.action_suspend_process()
 
+    # --- places -------------------------------------------------------------------------------------
+
+    def do_overview(self) -> None:
+        self.console_app.go("overview")
+
+    def do_queue(self) -> None:
+        self.console_app.go("queue")
+
     # --- questions ----------------------------------------------------------------------------------
 
     def ask(
@@ -319,12 +333,14 @@ class DejaScreen(Screen[None]):
         work: Callable[[Reviews], Answered],
         done: Callable[[Answered], None],
         failed: Callable[[DejaError], None] | None = None,
+        *,
+        slow: bool = False,
     ) -> None:
         """Have ``work`` done off the UI thread; ``done`` gets the answer unless a newer question replaced it."""
 
         async def asking() -> None:
             try:
-                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work)
+                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work, slow=slow)
             except DejaError as fault:
                 if self.is_attached:
                     (failed or self.say_error)(fault)
@@ -363,6 +379,80 @@ class DejaScreen(Screen[None]):
         """Send text to the terminal's clipboard; whether it arrives there nobody can know."""
         self.app.copy_to_clipboard(text)
         self.say(f"{what} sent to the terminal: {text}")
+
+
+class PlaceScreen(DejaScreen):
+    """A screen with a number of its own; it stays as it is while another one is looked at."""
+
+    def about(self, what: str) -> None:
+        """Show what a link leads to: a key of this screen's rows."""
+
+    @property
+    def listing(self) -> Rows:
+        return self.part(Rows, "list")
+
+    def do_down(self) -> None:
+        self.listing.move(1)
+
+    def do_up(self) -> None:
+        self.listing.move(-1)
+
+    def do_first(self) -> None:
+        self.listing.move_to(0)
+
+    def do_last(self) -> None:
+        self.listing.move_to(len(self.listing.keys) - 1)
+
+    def do_page_down(self) -> None:
+        self.listing.page(1)
+
+    def do_page_up(self) -> None:
+        self.listing.page(-1)
+
+    def do_next_section(self) -> None:
+        """A place without sections has nothing to go to."""
+
+    def do_previous_section(self) -> None:
+        """A place without sections has nothing to go to."""
+
+    def place_title(self, *more: Part) -> None:
+        """File, every place with its number, this one in brackets; then what the screen adds."""
+        app = self.console_app
+        left = line(Span("deja ", "dim"), clean(app.file_name, 24 if self.wide else 16), "  ")
+        parts: list[Part] = [left]
+        for name, key, title in PLACES:
+            here = name == self.scope
+            count = f":{app.pending}" if name == "queue" and app.pending is not None else ""
+            if here:
+                parts.append(Span(f"[{key} {title}{count}]", "strong"))
+            else:
+                parts.append(Span(f"{key} {title}{count}" if self.wide else f"{key}{count}", "dim"))
+            parts.append(" ")
+        self.set_title(line(*parts, " ", *more))
+
+    def count_pending(self) -> None:
+        """Ask how many recommendations wait, for the title."""
+        self.ask("pending", lambda reviews: len(reviews.queue("pending")), self.counted)
+
+    def counted(self, pending: int) -> None:
+        if pending != self.console_app.pending:
+            self.console_app.pending = pending
+            self.draw()
+
+    def do_walk(self) -> None:
+        """Walk the pending recommendations; a walk that was left goes on where it stopped."""
+        self.ask("walk", lambda reviews: reviews.queue("pending"), self.start_walk)
+
+    def start_walk(self, rows: list[QueueRow]) -> None:
+        from deja_tui.screens.walker import WalkerScreen
+
+        if not rows:
+            self.say("nothing waits for a decision")
+            return
+        self.app.push_screen(WalkerScreen([row.address for row in rows]), lambda _: self.reload())
+
+    def do_quit(self) -> None:
+        self.console_app.leave()
 
 
 class ReadingScreen(DejaScreen):

@@ -14,6 +14,7 @@ from deja_tui.screens.base import ReadingScreen
 from deja_tui.widgets.pager import Pager
 
 NAMES: Final = {
+    "overview": "Overview",
     "queue": "Queue",
     "detail": "Detail",
     "walker": "Walker",
@@ -105,7 +106,7 @@ class HelpScreen(ReadingScreen):
 
 def _kind(action: Action) -> str:
     first = action.id.partition(".")[0]
-    return first if first in ("move", "app") else "own"
+    return "app" if first == "go" else first if first in ("move", "app") else "own"
 
 
 def _pair(name: str, means: str, room: int) -> list[Line]:

@@ -19,9 +19,8 @@ from deja_tui.present import recommendation as shown
 from deja_tui.present.change import HANG, change
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.words import age, fenced, short
-from deja_tui.screens.base import DejaScreen
+from deja_tui.screens.base import PlaceScreen
 from deja_tui.screens.detail import DetailScreen, case_of, command_line, fill
-from deja_tui.screens.walker import WalkerScreen
 from deja_tui.text import clean, fold
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
@@ -52,7 +51,7 @@ class Sorted:
         return rows
 
 
-class QueueScreen(DejaScreen):
+class QueueScreen(PlaceScreen):
     """List, preview, filter. Nothing is decided here without the reason flow, one recommendation at a time (D15)."""
 
     scope = "queue"
@@ -94,10 +93,6 @@ class QueueScreen(DejaScreen):
         yield Reason(id="filter")
 
     @property
-    def listing(self) -> Rows:
-        return self.part(Rows, "list")
-
-    @property
     def preview(self) -> Pager:
         return self.part(Pager, "preview")
 
@@ -124,6 +119,14 @@ class QueueScreen(DejaScreen):
         found = self.details.get(row.address)
         return case_of(found) if found else Case(row.status, row.foreign, row.destructive, row.rollbackable)
 
+    def about(self, what: str) -> None:
+        """Show what is pending of an analyzer: its name as the filter."""
+        self.wanted, self.status = what, "pending"
+        self.all_rows = None
+        if self.ready:
+            self.draw()
+            self.load()
+
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
@@ -132,6 +135,8 @@ class QueueScreen(DejaScreen):
 
     def came(self, rows: list[QueueRow]) -> None:
         self.all_rows = rows
+        if self.status == "pending":
+            self.console_app.pending = len(rows)
         self.read_at = self.console_app.now_ms()
         self.fault = None
         self.stale = set(self.details)
@@ -180,19 +185,13 @@ class QueueScreen(DejaScreen):
     def draw_around(self) -> None:
         """Title and hints: they follow the selection."""
         rows, row = self.rows, self.row
-        pending = len(self.all_rows or []) if self.status == "pending" else None
-        count = f":{pending}" if pending is not None and self.all_rows is not None else ""
         place = f"{self.listing.selected + 1}/{len(rows)}" if rows else "0/0"
         status = "all" if self.status is None else shown.status_word(self.status)
-        title = line(
-            Span("deja ", "dim"),
-            clean(self.console_app.file_name, 24),
-            Span(f"  [Queue{count}]", "strong"),
-            f"  {status}  {place}",
+        self.place_title(
+            f"{status}  {place}",
             Span(f"  by {self.sort.name}" if self.sort.name != SORTS[0] else "", "dim"),
             *((Span("  filter ", "dim"), fenced(self.wanted, 40)) if self.wanted else ()),
         )
-        self.set_title(title)
         if self.editor.active:
             self.draw_typing()
         else:
@@ -371,24 +370,6 @@ class QueueScreen(DejaScreen):
         self.draw()
         self.say(f"sorted by {self.sort.name}")
 
-    def do_down(self) -> None:
-        self.listing.move(1)
-
-    def do_up(self) -> None:
-        self.listing.move(-1)
-
-    def do_first(self) -> None:
-        self.listing.move_to(0)
-
-    def do_last(self) -> None:
-        self.listing.move_to(len(self.rows) - 1)
-
-    def do_page_down(self) -> None:
-        self.listing.page(1)
-
-    def do_page_up(self) -> None:
-        self.listing.page(-1)
-
     def do_next_section(self) -> None:
         self.preview.next_section(1)
 
@@ -410,16 +391,6 @@ class QueueScreen(DejaScreen):
             self.app.push_screen(
                 DetailScreen(self.row.address, at=section, known=known), lambda _: self.reload()
             )
-
-    def do_walk(self) -> None:
-        """Walk the pending recommendations; a walk that was left goes on where it stopped."""
-        self.ask("walk", lambda reviews: reviews.queue("pending"), self.start_walk)
-
-    def start_walk(self, rows: list[QueueRow]) -> None:
-        if not rows:
-            self.say("nothing waits for a decision")
-            return
-        self.app.push_screen(WalkerScreen([row.address for row in rows]), lambda _: self.reload())
 
     def do_dry_run(self) -> None:
         row = self.row
@@ -458,9 +429,6 @@ class QueueScreen(DejaScreen):
             self.say("there is nothing to decide")
             return
         self.decide(decision, row.address, self.case or Case(row.status))
-
-    def do_quit(self) -> None:
-        self.console_app.leave()
 
 
 def matches(row: QueueRow, wanted: str) -> bool:

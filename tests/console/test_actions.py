@@ -8,10 +8,12 @@ import pytest
 from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, refusal
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.help import HelpScreen
+from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import WalkerScreen
 
 SCREENS = {
+    "overview": OverviewScreen,
     "queue": QueueScreen,
     "detail": DetailScreen,
     "walker": WalkerScreen,

@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deja_tui.engine.objects import Chain
+from deja_tui.engine.objects import Activation, Chain
 from deja_tui.errors import DejaError
 from tests.present import build
+from tests.present.standing import nothing
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, destroyer, reader
 
+BAD = "\x1b[2J[@click=app.quit]x[/] \u202eevil\u2069 pay\u200bpal 日本 ok» = fact safe"
 SIZES = ((80, 24), (120, 40))
-SVG = ("queue", "detail", "walker-reason", "walker-receipt", "help", "queue-light", "queue-mono")
+SVG = ("queue", "detail", "walker-reason", "walker-receipt", "help", "queue-light", "queue-mono", "overview")
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,35 @@ def unreadable() -> FakeReviews:
     return reviews
 
 
+def bare() -> FakeReviews:
+    reviews = FakeReviews([])
+    reviews.standing = nothing()
+    return reviews
+
+
+def no_health() -> FakeReviews:
+    reviews = FakeReviews()
+    reviews.faults["health"] = DejaError(
+        "STO-E004", "the file is locked by another writer", "try again in a moment"
+    )
+    return reviews
+
+
+def strange(bad: str = BAD) -> FakeReviews:
+    """A memory whose analyzers, policy and claims say hostile things."""
+    reviews = FakeReviews()
+    found = reviews.standing
+    first, *rest = found.analyzers
+    manifest = replace(first.manifest, id=f"{bad}/1", title=bad, description=bad)
+    states = [replace(first, manifest=manifest, activation=Activation("failed", hint=bad), next=bad), *rest]
+    states[1] = replace(states[1], activation=Activation("missing", 1, 2, bad, bad))
+    policy = replace(found.policy, warnings=(bad,))
+    reviews.standing = replace(found, analyzers=tuple(states), claims={bad: 3}, policy=policy)
+    return reviews
+
+
 def hostile() -> FakeReviews:
-    bad = "\x1b[2J[@click=app.quit]x[/] \u202eevil\u2069 pay\u200bpal 日本 ok» = fact safe"
+    bad = BAD
     tool = build.tool_failure(bad, "Bash\x1b[7m", summary=f"Bash: 3 of 4 calls failed the same way: {bad}")
     tool = replace(tool, evidence=tuple(build.error(number, bad + "\n" * number) for number in range(3)))
     return FakeReviews([tool, build.duplicates()])
@@ -136,6 +165,16 @@ CASES: dict[str, Case] = {
         )
     ),
     "single-reject": Case(("G", "x", "type:both are needed")),
+    "overview": Case(("1",)),
+    "overview-read-only": Case(("1", "R"), options={"rights": reader()}),
+    "overview-run": Case(("1", "R")),
+    "overview-verified": Case(("1", "V")),
+    "overview-empty": Case(("1",), bare),
+    "overview-unreadable": Case(("1",), no_health),
+    "overview-hostile": Case(("1",), strange),
+    "overview-mono": Case(("1",), options={"theme": "mono"}),
+    "overview-light": Case(("1",), options={"theme": "light"}),
+    "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),
 }

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt
+from deja_tui.engine.health import Health
+from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.errors import DejaError
 from tests.present import build
+from tests.present.standing import standing
 from tests.support import NOW
 
 _TO = {
@@ -29,7 +32,7 @@ _FROM = {
 
 
 class FakeReviews:
-    """Satisfies `console.feed.Reviews`. ``log`` keeps every decision asked for; ``fault`` is raised by the next call."""
+    """Satisfies `console.feed.Reviews` and `console.feed.Upkeep`. ``log`` keeps every decision asked for; ``fault`` is raised by the next call."""
 
     def __init__(self, details: Iterable[Detail] | None = None, *, actor: str = "user:local") -> None:
         found = (
@@ -41,6 +44,9 @@ class FakeReviews:
         self.choices: list[int] = []
         self.asked: list[str] = []
         self.token = 1
+        self.standing = standing()
+        self.ran: list[tuple[str, ...]] = []
+        self.faults_found: list[object] = []
         self.fault: DejaError | None = None
         self.faults: dict[str, DejaError] = {}
 
@@ -91,6 +97,24 @@ class FakeReviews:
 
     def rollback(self, address: str, *, because: str) -> Receipt:
         return self.move("rollback", address, because)
+
+    def health(self) -> Health:
+        self.stumble("health")
+        return self.standing
+
+    def run(self, *, only: Sequence[str] = ()) -> RunOutcome:
+        self.stumble("run")
+        self.ran.append(tuple(only))
+        self.token += 1
+        return RunOutcome("ran", None, 1, 0, proposed=2, stored=1, refreshed=1)
+
+    def stats(self) -> dict[str, Any]:
+        self.stumble("stats")
+        return {"file_bytes": 12_410_880, "log_bytes": 4_120}
+
+    def verify(self) -> Sequence[object]:
+        self.stumble("verify")
+        return self.faults_found
 
     def change_token(self) -> object:
         self.stumble("token")

@@ -21,7 +21,7 @@ from tests.support import NOW
 async def test_the_queue_opens_with_the_first_row_selected_and_its_change_below() -> None:
     """What waits, and what the first one would change, without pressing anything."""
     async with console() as user:
-        assert user.title == " deja agent.db  [Queue:3]  pending  1/3                     user:local  APPLY w"
+        assert user.title == " deja agent.db  1 [3 Queue:3]  pending  1/3                 user:local  APPLY w"
         assert user.marked().startswith(
             "▸H  tool_failure/1    stripe_refund     8   3d  stripe_refund: 8 of 20"
         )
@@ -106,7 +106,7 @@ async def test_a_and_x_open_the_reason_flow_for_that_one_only(key: str, prompt: 
         assert len(user.reviews.log) == 1
         await user.press("enter")
         assert isinstance(user.screen, QueueScreen)
-        assert "[Queue:2]" in user.title
+        assert "[3 Queue:2]" in user.title
 
 
 async def test_a_decision_that_cannot_follow_the_status_says_why() -> None:
@@ -287,7 +287,7 @@ async def test_a_change_of_the_file_is_seen_by_the_next_poll() -> None:
         user.reviews.elsewhere("reject", build.tool_failure().recommendation.address, "no")
         user.app.poll()
         await user.settle()
-        assert "[Queue:2]  pending  1/2" in user.title
+        assert "[3 Queue:2]  pending  1/2" in user.title
         assert user.marked().startswith("▸M")
 
 
@@ -301,7 +301,7 @@ async def test_a_change_behind_help_is_there_when_help_is_closed() -> None:
         user.app.poll()
         await user.settle()
         await user.press("h")
-        assert "[Queue:2]" in user.title
+        assert "[3 Queue:2]" in user.title
 
 
 async def test_polling_stops_while_nobody_looks() -> None:
@@ -365,7 +365,7 @@ async def test_an_error_of_the_memory_shows_code_sentence_and_next_step() -> Non
         assert user.flash == "STO-E009 the file is damaged. Next: deja verify"
         assert " Nothing could be read. r tries again." in user.rows
         await user.press("r")
-        assert "[Queue:3]" in user.title
+        assert "[3 Queue:3]" in user.title
 
 
 async def test_stale_rows_are_marked_with_their_age() -> None:
@@ -449,7 +449,7 @@ async def test_a_place_that_there_is_not_is_said(at: str) -> None:
     """Not ignored: the message names what there is."""
     async with console(at=at) as user:
         assert isinstance(user.screen, QueueScreen)
-        assert "there is no such place; there is queue, and queue/ADDRESS" in user.flash
+        assert "there is no such place; there are overview, queue" in user.flash
         assert user.marked().startswith("▸H")
 
 

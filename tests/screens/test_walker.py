@@ -63,7 +63,7 @@ async def test_a_whole_walk() -> None:
         assert f"  audit    {audit}" in user.rows
         await user.press("enter")
         assert isinstance(user.screen, QueueScreen)
-        assert "[Queue:1]" in user.title
+        assert "[3 Queue:1]" in user.title
         assert user.reviews.log == [
             ("approve", FIRST, "retries belong in the client"),
             ("reject", THIRD, "keep both"),

@@ -38,7 +38,8 @@ def make_app(reviews: FakeReviews | None = None, hand: Hand | None = None, **opt
         "theme": "dark",
         **options,
     }
-    return DejaApp(reviews or FakeReviews(), ticks=(hand or Hand()).ticks(), **given)
+    memory = reviews or FakeReviews()
+    return DejaApp(memory, file_of=memory, ticks=(hand or Hand()).ticks(), **given)
 
 
 async def settle(app: DejaApp, pilot: Any) -> None:

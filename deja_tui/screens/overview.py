@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The overview: what the memory holds, how the loop stands, and why each analyzer does or does not fire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Event
+from typing import Any, Final
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.console.looking import QUICK_S, Looked, look
+from deja_tui.engine.health import AnalyzerState, Health
+from deja_tui.errors import DejaError
+from deja_tui.present import overview as shown
+from deja_tui.present.health import short_id
+from deja_tui.present.line import Line, Span, heading, line, wrapped
+from deja_tui.screens.base import PlaceScreen
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.rows import Rows
+
+LIST_SIDE: Final = 74
+LEAST_ROWS: Final = 4
+
+
+class OverviewScreen(PlaceScreen):
+    """Facts above, a row an analyzer below; where there is room, why the selected one is as it is."""
+
+    scope = "overview"
+    DEFAULT_CSS = f"""
+    OverviewScreen #facts {{ height: 9; }}
+    OverviewScreen #beside {{ display: none; width: 1fr; height: 1fr; }}
+    OverviewScreen.-wide #beside {{ display: block; }}
+    OverviewScreen.-wide #side {{ width: {LIST_SIDE}; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.health: Health | None = None
+        self.stats: Mapping[str, Any] | None = None
+        self.verified: shown.Verified | None = None
+        self.fault: DejaError | None = None
+        self.took = 0.0
+        self.wanted = ""
+        self.working = ""
+        self.stop = Event()
+        self.facts_height = 0
+
+    def compose_body(self) -> ComposeResult:
+        yield Pager(id="facts")
+        with Container(id="body"):
+            with Container(id="side"):
+                yield Rows(id="list", moved=self.moved)
+            yield Pager(id="beside", edge=True)
+
+    @property
+    def state(self) -> AnalyzerState | None:
+        """The selected analyzer."""
+        states = self.health.analyzers if self.health else ()
+        return states[self.listing.selected] if states else None
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        now = self.console_app.ticks.now
+        upkeep = self.console_app.file_of
+        self.count_pending()
+        if upkeep is not None:
+            self.ask("stats", lambda reviews: upkeep.stats(), self.measured)
+        began = now()
+        self.ask(
+            "health",
+            lambda reviews: reviews.health(),
+            lambda found: self.came(found, now() - began),
+            self.failed,
+        )
+
+    def measured(self, stats: Mapping[str, Any]) -> None:
+        self.stats = stats
+        self.draw()
+
+    def came(self, found: Health, took: float) -> None:
+        self.health, self.took, self.fault = found, took, None
+        self.draw()
+        if self.wanted:
+            self.select(self.wanted)
+        self.told_again()
+
+    def failed(self, fault: DejaError) -> None:
+        self.fault = fault
+        self.asked_again = False
+        self.say_error(fault)
+        self.draw()
+
+    def about(self, what: str) -> None:
+        self.wanted = what
+        if self.health is not None:
+            self.select(what)
+
+    def select(self, what: str) -> None:
+        """Put the mark on an analyzer, by a start of its name."""
+        self.wanted = ""
+        for place, state in enumerate(self.health.analyzers if self.health else ()):
+            if state.id == what or short_id(state.id).startswith(what):
+                self.listing.move_to(place)
+                return
+        self.say(f"there is no analyzer {what}", "warning")
+
+    # --- drawing ------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        self.place_title()
+        self.set_hints(without=() if self.health else ("open",))
+        room, health = self.app.size.width, self.health
+        if health is None:
+            self.part(Pager, "facts").show([])
+            failed = line(Span(" Nothing could be read. r tries again.", "warning"))
+            self.listing.show(
+                [], lambda index: (), [failed if self.fault else line(Span(" reading …", "dim"))]
+            )
+            return
+        facts = shown.facts(health, self.stats, self.verified, self.console_app.file)
+        lines = [*wrapped([line(" ", one) for one in facts], room, 15), heading("Analyzers", room)]
+        self.size_facts(len(lines))
+        self.part(Pager, "facts").show(lines)
+        now_ms, states = self.console_app.now_ms(), health.analyzers
+        self.listing.show(
+            [state.id for state in states], lambda index: shown.analyzer_row(states[index], now_ms)
+        )
+        self.draw_beside()
+
+    def size_facts(self, lines: int) -> None:
+        """The facts take what they need and leave rows to the list."""
+        height = max(1, min(lines, self.app.size.height - 3 - LEAST_ROWS))
+        if height != self.facts_height:
+            self.facts_height = height
+            self.part(Pager, "facts").styles.height = height
+
+    def draw_beside(self) -> None:
+        state = self.state
+        if self.wide and state is not None:
+            room = self.app.size.width - LIST_SIDE - 2
+            self.part(Pager, "beside").show(
+                wrapped(shown.why(state, self.console_app.now_ms(), room), room, 4)
+            )
+
+    def moved(self) -> None:
+        self.draw_beside()
+
+    # --- work ---------------------------------------------------------------------------------------
+
+    def begin(self, what: str, told: str) -> bool:
+        """Note that long work begins; False where some is under way."""
+        if self.working:
+            self.say(f"{self.working} is under way: Esc stops it at the next pause", "warning")
+            return False
+        self.working = what
+        self.stop.clear()
+        self.say(told)
+        return True
+
+    def do_run(self) -> None:
+        if self.health is None or not self.begin("a run", "the analyzers run …"):
+            return
+        names, quick, stop = shown.runs(self.health.analyzers), self.took < QUICK_S, self.stop
+
+        def progress(done: int) -> None:
+            self.app.call_from_thread(self.say, f"{done} of {len(names)} analyzers ran …")
+
+        self.ask(
+            "run",
+            lambda reviews: look(reviews, names, quick=quick, stop=stop, progress=progress),
+            self.ran,
+            self.broke,
+            slow=True,
+        )
+
+    def ran(self, found: Looked) -> None:
+        self.working = ""
+        told: Line = shown.ran(found.outcomes, found.done, found.of, self.console_app.file)
+        self.load()
+        self.flash.show_line(line(" ", told))
+
+    def broke(self, fault: DejaError) -> None:
+        self.working = ""
+        self.say_error(fault)
+
+    def do_verify(self) -> None:
+        upkeep = self.console_app.file_of
+        if upkeep is None or not self.begin("a verification", "file and audit chains are verified …"):
+            return
+        self.ask("verify", lambda reviews: len(upkeep.verify()), self.checked, self.broke, slow=True)
+
+    def checked(self, faults: int) -> None:
+        self.working = ""
+        self.verified = shown.Verified(self.console_app.now_ms(), faults)
+        self.draw()
+        self.say(
+            f"{faults} faults: deja verify" if faults else "verified: no fault", "error" if faults else "ok"
+        )
+
+    def do_stop(self) -> None:
+        if self.working:
+            self.stop.set()
+            self.say(f"{self.working} stops at the next pause")
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    def do_open(self) -> None:
+        if self.state is not None:
+            self.console_app.go("queue", short_id(self.state.id))
+
+    def do_command(self) -> None:
+        self.copy(f"deja loop --db {self.console_app.file}", "command line")
