@@ -24,6 +24,7 @@ from deja_tui.documents import Documents
 from deja_tui.engine import audit, ledger, lifecycle, templates, views
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.analyzer import Analyzer
+from deja_tui.engine.health import VERIFIED
 from deja_tui.engine.linked import linked
 from deja_tui.engine.policy import Policy
 from deja_tui.engine.substrate import NewGrain
@@ -773,6 +774,8 @@ class Memory(Constructors, Contexts):
                 liveness, keys, dictionaries, links, sources, counters, text index, queue and status (D1). Primary data
                 is not touched, so what is wrong there is still in the answer. Then check as with ``deep``. Needs admin.
 
+        Without a fault, and where the file may be written, the time is kept for `Loop.health`.
+
         Raises LOP-E022; STO-E004 and STO-E005 with ``rebuild``.
         """
         self.who.need("admin" if rebuild else "read")
@@ -788,7 +791,18 @@ class Memory(Constructors, Contexts):
         if self.store.erasure_pending:
             told = "erased text still stands in old pages of the file, because a reader holds them"
             return (*found, Fault("STO-E004", "", told))
+        if not found and not self.store.read_only and self.who.may("write"):
+            self._note_sound()
         return found
+
+    def _note_sound(self) -> None:
+        """Keep when the file was last found sound, for the report (D55). A busy or full file is sound all the same."""
+        try:
+            with self.store.act() as act:
+                act.set_setting(VERIFIED, {"at": self.clock()})
+        except DejaError as fault:
+            if fault.code not in ("STO-E004", "STO-E005"):
+                raise
 
     def _governance_faults(self) -> Iterator[Fault]:
         """Recommendations whose row is not what the grains say, then chains that do not hold together."""

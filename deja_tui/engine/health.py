@@ -27,6 +27,8 @@ from deja_tui.errors import DejaError
 STALE_MS: Final = 7 * DAY_MS
 STALE_GRAINS: Final = 100
 CHAINS_CHECKED: Final = 50
+VERIFIED: Final = "memory.verified"
+"""The setting that keeps when `verify` last found the memory sound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class Health:
     ``stale``: never run, a week old, or a hundred grains behind. ``queue``: recommendations made here by status, refreshed
     ones left out; ``foreign``: those of other copies. ``time_to_first``: from the first grain to the first recommendation,
     ms; None: there is none yet. ``spooled``: captured items that wait beside the file for the next writer (D34);
-    ``unreadable``: files there that no writer can take in.
+    ``unreadable``: files there that no writer can take in. ``last_verify``: when `verify` last found the whole memory sound
+    on a handle that may write, epoch ms; None: unknown, because one that may only read keeps nothing (D55).
     """
 
     at: int
@@ -94,6 +97,7 @@ class Health:
     analyzers: tuple[AnalyzerState, ...]
     spooled: int = 0
     unreadable: int = 0
+    last_verify: int | None = None
 
     @property
     def live(self) -> int:
@@ -128,6 +132,7 @@ def health(substrate: Substrate, known: Sequence[Analyzer], policy: Policy | Non
         time_to_first=_time_to_first(substrate, ours),
         policy=effective(substrate, known, policy),
         analyzers=analyzers(substrate, known, policy, now_ms),
+        last_verify=_number(_mapping(views.setting(substrate, VERIFIED)).get("at")),
     )
 
 

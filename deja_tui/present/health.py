@@ -66,6 +66,8 @@ def _checked(health: Health) -> Line:
     if health.claims:
         claimed = ", ".join(f"{count:,} {clean(status, 32)}" for status, count in health.claims.items())
         told.append(f" · grains that declare it: {claimed}")
+    ago = "unknown" if health.last_verify is None else f"{age(health.at - health.last_verify)} ago"
+    told.append(f" · last whole verify {ago}")
     return _labelled("checked", *told)
 
 
@@ -357,6 +359,7 @@ def health_shape(health: Health) -> dict[str, Any]:
         "analyzers": [analyzer_shape(state) for state in health.analyzers],
         "spooled": health.spooled,
         "spool_unreadable": health.unreadable,
+        "last_verify_ms": health.last_verify,
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from deja_tui import Memory, compat, leases
@@ -494,3 +495,27 @@ def test_a_lease_is_free_when_its_process_is_certainly_gone(memory: Memory) -> N
         with memory.store.act(governed=True) as act:
             act.set_setting("loop.lease", row)
         assert memory.loop.run().outcome == outcome, told
+
+
+def test_health_knows_when_the_whole_memory_was_last_found_sound(tmp_path: Path) -> None:
+    """D55: kept by a verify that may write; one that may only read changes nothing, and then it is unknown."""
+    path = tmp_path / "a.deja"
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        memory.add_fact("acme", "likes", "tea")
+        assert memory.loop.health().last_verify is None
+    before = path.read_bytes()
+    with Memory.open(path, clock=lambda: NOW, read_only=True) as reader:
+        assert reader.verify() == ()
+        assert reader.loop.health().last_verify is None
+    assert path.read_bytes() == before
+    with Memory.open(path, clock=lambda: NOW, scopes={"read"}) as reader:
+        assert reader.verify() == ()
+        assert reader.loop.health().last_verify is None
+    with Memory.open(path, clock=lambda: NOW + DAY) as memory:
+        assert memory.verify() == ()
+        assert memory.loop.health().last_verify == NOW + DAY
+        assert memory.verify() == ()  # what it wrote is sound, too
+    apsw.Connection(str(path)).execute("UPDATE grain SET dead = 1")
+    with Memory.open(path, clock=lambda: NOW + 2 * DAY) as memory:
+        assert memory.verify() != ()
+        assert memory.loop.health().last_verify == NOW + DAY
