@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from deja_tui.engine import cal_writer
 from deja_tui.engine.draft import MAX_EVIDENCE
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12
-from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, canonical, size
+from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Alternative, Retire, canonical, size
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.engine.views import by_age, fact_key
 from deja_tui.text import clean, clip, utc
 
 MAX_CHOICES: Final = 8
+RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])
 _SHOWN: Final = 120
 _VALUE_CELLS: Final = {1: 40, 2: 22, 3: 14}
 _VALUES_SHOWN: Final = 3
@@ -88,6 +90,27 @@ def room(choices: int, operations: int, bytes_each: int) -> tuple[int, int]:
     while most > 2 and _share(most, bytes_each) < operations:
         most -= 1
     return most, _share(most, bytes_each)
+
+
+def one_stays(
+    values: Sequence[Sequence[StoredGrain]], group: Sequence[StoredGrain]
+) -> tuple[tuple[Alternative, ...], int]:
+    """What may stay, the newest value first, the others being retired in its favour; and how many members a bounded
+    proposal leaves for the next run (D9)."""
+    choices, most = room(len(values), len(group) - 1, RETIRE_BYTES)
+    kept = [value[-1] for value in reversed(values)][:choices]
+    members = sorted(group, key=by_age)
+    alternatives = tuple(
+        Alternative(label, retires([grain for grain in members if grain is not keep], keep, most))
+        for label, keep in zip(labels(kept), kept, strict=True)
+    )
+    return alternatives, len(group) - 1 - len(alternatives[0].operations)
+
+
+def query_of(group: Sequence[StoredGrain], names: Sequence[str]) -> str | None:
+    """A query that finds every member: the language compares exactly, so each spelling is named."""
+    spelt = {name: [str(grain.get(name)) for grain in group] for name in names}
+    return cal_writer.recall("facts", {"namespace": group[0].namespace, **spelt})
 
 
 def _share(choices: int, bytes_each: int) -> int:

@@ -20,12 +20,11 @@ from typing import Any, Final
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
-from deja_tui.engine.fact_drafts import by_value, cited, entity, labels, retires, room, values_line
+from deja_tui.engine.fact_drafts import by_value, cited, entity, one_stays, query_of, values_line
 from deja_tui.engine.fact_views import holds_at
 from deja_tui.engine.objects import Activation
-from deja_tui.engine.operations import Alternative, Retire, size
 from deja_tui.engine.substrate import RelationCount, StoredGrain
-from deja_tui.engine.views import by_age, fact_key
+from deja_tui.engine.views import fact_key
 from deja_tui.text import fold
 
 ACTION: Final = "flag_contradiction"
@@ -51,7 +50,6 @@ MANY: Final = frozenset((
 _LEAST_SUBJECTS: Final = 5
 _LEAST_SHARE: Final = 0.8
 _NAME_CHARS: Final = 64
-_RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])
 
 
 class ContradictionSweep:
@@ -120,7 +118,7 @@ def _conflicts(ctx: Context, relations: Sequence[str], after: int) -> Iterable[l
 def _draft(group: Sequence[StoredGrain]) -> Draft:
     values = by_value(group)
     namespace, subject, relation, _ = fact_key(values[-1][-1])
-    alternatives, left = _choices(values, group)
+    alternatives, left = one_stays(values, group)
     return Draft(
         target_ref=entity(namespace, subject, relation),
         action=ACTION,
@@ -137,7 +135,7 @@ def _draft(group: Sequence[StoredGrain]) -> Draft:
         evidence=cited(values),
         evidence_total=len(group),
         newest_evidence=None,
-        evidence_query=_query(group),
+        evidence_query=query_of(group, ("subject", "relation")),
         remaining=left,
         metric={
             "metric": METRIC,
@@ -152,26 +150,6 @@ def _draft(group: Sequence[StoredGrain]) -> Draft:
             "horizons_ms": list(HORIZONS_MS),
         },
     )
-
-
-def _choices(
-    values: Sequence[Sequence[StoredGrain]], group: Sequence[StoredGrain]
-) -> tuple[tuple[Alternative, ...], int]:
-    """What may stay, the newest value first, and how many members a bounded proposal leaves for the next run (D9)."""
-    choices, most = room(len(values), len(group) - 1, _RETIRE_BYTES)
-    kept = [value[-1] for value in reversed(values)][:choices]
-    members = sorted(group, key=by_age)
-    alternatives = tuple(
-        Alternative(label, retires([grain for grain in members if grain is not keep], keep, most))
-        for label, keep in zip(labels(kept), kept, strict=True)
-    )
-    return alternatives, len(group) - 1 - len(alternatives[0].operations)
-
-
-def _query(group: Sequence[StoredGrain]) -> str | None:
-    """A query that finds every member: the language compares exactly, so each spelling is named."""
-    spelt = {name: [str(grain.get(name)) for grain in group] for name in ("subject", "relation")}
-    return cal_writer.recall("facts", {"namespace": group[0].namespace, **spelt})
 
 
 # --- relations that look single-valued ---------------------------------------------------------------

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Manifest
 from deja_tui.engine.analyzers import near_duplicates
 from deja_tui.engine.analyzers.tool_failures import RELATION
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
+from deja_tui.engine.fact_drafts import query_of
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Retire, size
@@ -175,17 +175,10 @@ def _draft(group: Sequence[StoredGrain], key: tuple[str, ...]) -> Draft:
         evidence=tuple(grain.address for grain in cited[:MAX_EVIDENCE]),
         evidence_total=len(group),
         newest_evidence=None,
-        evidence_query=_query(group),
+        evidence_query=query_of(group, ("subject", "relation", "object")),
         remaining=len(copies) - len(operations),
         confidence=1.0,
     )
-
-
-def _query(group: Sequence[StoredGrain]) -> str | None:
-    """A query that finds every member: the language compares exactly, so each spelling is named."""
-    names = ("subject", "relation", "object")
-    spelt = {name: [str(grain.get(name)) for grain in group] for name in names}
-    return cal_writer.recall("facts", {"namespace": group[0].namespace, **spelt})
 
 
 def _bounded(operations: list[Retire]) -> list[Retire]:

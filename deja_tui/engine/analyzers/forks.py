@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import Context, Manifest
 from deja_tui.engine.draft import Draft
 from deja_tui.engine.fact_drafts import (
@@ -29,18 +28,17 @@ from deja_tui.engine.fact_drafts import (
     cited,
     entity,
     labels,
-    retires,
-    room,
+    one_stays,
+    query_of,
     values_line,
 )
 from deja_tui.engine.fact_views import holds_at
 from deja_tui.engine.objects import Activation
-from deja_tui.engine.operations import MAX_BYTES, Alternative, Merge, Operation, Retire, size
+from deja_tui.engine.operations import MAX_BYTES, Alternative, Merge, Operation, size
 from deja_tui.engine.substrate import StoredGrain
-from deja_tui.engine.views import by_age, fact_key
+from deja_tui.engine.views import fact_key
 
 ACTION: Final = "merge_heads"
-_RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])
 
 
 class ForkSurfacing:
@@ -82,7 +80,7 @@ def _forked(ctx: Context, after: int) -> Iterable[list[StoredGrain]]:
 def _draft(tips: Sequence[StoredGrain]) -> Draft:
     values = by_value(tips)
     namespace, subject, relation, _ = fact_key(values[-1][-1])
-    alternatives, left = _merges(values) or _retirements(values, tips)
+    alternatives, left = _merges(values) or one_stays(values, tips)
     return Draft(
         target_ref=entity(namespace, subject, relation),
         action=ACTION,
@@ -100,7 +98,7 @@ def _draft(tips: Sequence[StoredGrain]) -> Draft:
         evidence=cited(values),
         evidence_total=len(tips),
         newest_evidence=None,
-        evidence_query=_query(tips),
+        evidence_query=query_of(tips, ("subject", "relation", "object")),
         remaining=left,
     )
 
@@ -130,22 +128,3 @@ def _merges(values: Sequence[Sequence[StoredGrain]]) -> tuple[tuple[Alternative,
     if len(found) < 2 or kept[0] is not newest[0]:
         return None
     return tuple(Alternative(*pair) for pair in zip(labels(kept), found, strict=True)), 0
-
-
-def _retirements(
-    values: Sequence[Sequence[StoredGrain]], tips: Sequence[StoredGrain]
-) -> tuple[tuple[Alternative, ...], int]:
-    """Values too large for a proposal, such as documents, are not written again: one tip stays, the others are retired."""
-    choices, most = room(len(values), len(tips) - 1, _RETIRE_BYTES)
-    kept = [value[-1] for value in reversed(values)][:choices]
-    members = sorted(tips, key=by_age)
-    alternatives = tuple(
-        Alternative(label, retires([tip for tip in members if tip is not keep], keep, most))
-        for label, keep in zip(labels(kept), kept, strict=True)
-    )
-    return alternatives, len(tips) - 1 - len(alternatives[0].operations)
-
-
-def _query(tips: Sequence[StoredGrain]) -> str | None:
-    spelt = {name: [str(tip.get(name)) for tip in tips] for name in ("subject", "relation", "object")}
-    return cal_writer.recall("facts", {"namespace": tips[0].namespace, **spelt})

@@ -31,9 +31,9 @@ from typing import Final
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import BudgetSpent, Context, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
-from deja_tui.engine.fact_drafts import retires, room
+from deja_tui.engine.fact_drafts import RETIRE_BYTES, retires, room
 from deja_tui.engine.fact_views import MANY_NOTES, NOTE_FIELDS, note_text, says_expired
-from deja_tui.engine.operations import Alternative, Retire, size
+from deja_tui.engine.operations import Alternative
 from deja_tui.engine.substrate import StoredGrain
 from deja_tui.engine.views import by_age
 from deja_tui.text import compact_json, fold, note_order
@@ -47,7 +47,6 @@ JACCARD: Final = Param(
 
 _VALIDITY: Final = ("valid_from", "valid_to", "system_valid_from", "system_valid_to")
 _TOPIC: Final = 120
-_RETIRE_BYTES: Final = size([Retire("0" * 64, "0" * 64)])
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -303,7 +302,7 @@ def _names(note: _Note) -> frozenset[str]:
 def _draft(cluster: _Cluster, least: float) -> Draft:
     first, copies = cluster.grains[0], cluster.grains[1:]
     newest = cluster.newest
-    most = room(2 if newest else 1, len(copies), _RETIRE_BYTES)[1]
+    most = room(2 if newest else 1, len(copies), RETIRE_BYTES)[1]
     operations = retires(copies, first, most)
     alternatives: tuple[Alternative, ...] = ()
     if newest:
