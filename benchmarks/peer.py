@@ -102,6 +102,7 @@ def read(folder: Path) -> dict[str, Any]:
 
     told["supersede, durable"] = each(supersede, range(1, 100))
     told["history of 100"] = each(lambda _: json.loads(peer.history("chain", "version")), range(30))
+    told["bundle, whole"] = each(lambda _: peer.bundle(str(folder / "all.mgb")), range(3))
     told["verify"] = each(lambda _: peer.verify(), range(2))
     told["stats"] = each(lambda _: peer.stats(), range(3))
     return told

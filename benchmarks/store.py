@@ -299,6 +299,8 @@ def measure_views(store: Store, report: Report) -> None:
 def measure_rest(store: Store, path: Path, report: Report) -> None:
     size = path.stat().st_size
     grains = store.stats()["grains"]
+    target = path.with_name("all.mgb")
+    report.add("bundle, whole", each(lambda _: store.bundle(target), range(3)), f"{grains} grains")
     report.add("verify", each(lambda _: store.verify(), range(2)), f"{len(store.verify())} faults")
     report.add("verify, deep", each(lambda _: store.verify(deep=True), range(1)))
     newest = [grain.address for grain in store.recall(namespace="shared", subject="adder-7", k=9)]
@@ -320,6 +322,7 @@ BARS = {
     "add one, durable, searchable": 0.7,
     "supersede, durable": 0.15,
     "bulk add, a grain": 0.25,
+    "bundle, whole": 0.3,
     "verify": 0.6,
     "search, rare word": 0.6,
     "search, three words": 0.6,

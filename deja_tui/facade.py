@@ -122,7 +122,7 @@ class Memory(Constructors, Contexts):
         self.who = who
         self.clock = clock
         self.telemetry = Telemetry(
-            store.path, telemetry, clock, lambda: _first_arrival(store), unheld=store.unheld
+            store.path, telemetry, clock, lambda: _first_arrival(store), traces=store.traces
         )
         self._counting = self.telemetry.mode != "off"
         self._told: tuple[str, ...] = ()

@@ -48,8 +48,8 @@ class AmbiguousError(StoreError):
 
 _BUSY: Final = "Another process is writing; try again in a moment."
 _DAMAGED: Final = (
-    "Copy the file aside. `deja verify` lists what is damaged; if it ends with this, too, make the memory anew from a"
-    " bundle (`deja restore`) or from segments (docs/sync.md)."
+    "Copy the file aside and make the memory anew from a bundle (`deja restore`) or from segments (docs/sync.md);"
+    " `deja verify` lists what is damaged in a file that still opens."
 )
 _RULES: Final[tuple[tuple[type[Exception], str, str, str], ...]] = (
     (apsw.BusyError, "STO-E004", "the file is locked by another writer", _BUSY),

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 import apsw
 
+from deja_tui.store import search
 from deja_tui.store.codec import TYPES
+from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address
+from deja_tui.store.projection import pieces, text_of
 from deja_tui.store.sql import counter, rows
 from deja_tui.store.terms import find_space
+from deja_tui.text import door
 
 _SHOWN: Final = 20
 
@@ -31,6 +35,47 @@ def holding(db: apsw.Connection, text: str, *, reserved: bool) -> list[str]:
     return [
         digest.hex() for (digest,) in rows(db, sql, (int(reserved), text.encode("utf-8", "surrogatepass")))
     ]
+
+
+def lost(db: apsw.Connection, asked: Collection[str], erased: Iterable[StoredGrain]) -> set[str]:
+    """Those of the pieces ``asked`` (texts without blanks) with a word of an ``erased`` grain that no grain has any more.
+
+    Words are those that a search compares: without case and accents, also a part of what is written without blanks.
+    """
+    cut = search.tokenizer(db)
+    gone = {word for grain in erased for text in _texts(grain) for word in cut(text)}
+    suspect = {piece: found for piece in asked if (found := _shared(piece, gone, cut))}
+    free = search.unheld(db, set().union(*suspect.values()))
+    return {piece for piece, found in suspect.items() if not free.isdisjoint(found)}
+
+
+def _shared(piece: str, gone: set[str], cut: search.Tokenizer) -> set[str]:
+    """What of a piece may be a trace: its words that are gone, and all of it when it is made of such words."""
+    found: set[str] = set()
+    for part, prefix in pieces(door(piece)):
+        words = cut(part)
+        begun = [word for word in gone if prefix and words and word.startswith(words[-1])]
+        found.update(gone.intersection(words), begun)
+        if words and all(word in gone for word in words[: len(words) - bool(begun)]):
+            found.add(piece)
+    return found
+
+
+def _texts(grain: StoredGrain) -> Iterator[str]:
+    yield text_of(grain.type, grain.namespace, grain.fields)
+    yield from strings(grain.fields)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in a field, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
 
 
 def emptied(db: apsw.Connection, namespaces: Collection[str]) -> set[str]:

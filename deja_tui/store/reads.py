@@ -216,14 +216,13 @@ class Reads(ABC):
         return forgotten.holding(self.reading(), read.asked(text), reserved=reserved)
 
     @coded
-    def unheld(self, words: Collection[str], namespaces: Collection[str]) -> tuple[set[str], set[str]]:
-        """Those of these words that no grain's text has any more, and of these namespaces that hold no grain any more.
-
-        Inside an act: as the act will leave it. Reserved namespaces count as empty of words.
-        """
+    def traces(self, asked: Collection[str], erased: Sequence[StoredGrain]) -> tuple[set[str], set[str]]:
+        """What still tells of grains that were erased: those of the pieces ``asked`` with a word that only they had, and
+        those of their namespaces that hold no grain any more; see `forgotten.lost`. Inside an act: as it will leave it."""
         with self.snapshot():
             db = self.reading()
-            return search.unheld(db, words), forgotten.emptied(db, namespaces)
+            spaces = {grain.namespace for grain in erased}
+            return forgotten.lost(db, asked, erased), forgotten.emptied(db, spaces)
 
     @coded
     def blobs(self, type: str) -> list[tuple[str, bytes]]:

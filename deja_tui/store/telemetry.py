@@ -29,7 +29,7 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
@@ -181,7 +181,7 @@ class TelemetryStats:
     notice: str | None = None
 
 
-Unheld = Callable[[Collection[str], Collection[str]], tuple[set[str], set[str]]]
+Traces = Callable[[Collection[str], Sequence[StoredGrain]], tuple[set[str], set[str]]]
 _Event = tuple[int, str, str | None, str | None, Sequence[str], int, str | None]
 """(at, namespace, subject, question, addresses, nanoseconds it took, run id)"""
 
@@ -201,15 +201,15 @@ class Telemetry:
         mode: str,
         clock: Callable[[], int],
         identity: Callable[[], str | None] = lambda: None,
-        unheld: Unheld = lambda words, namespaces: (set(words), set()),
+        traces: Traces = lambda asked, erased: (set(), set()),
     ) -> None:
         """
         Args:
             memory_path: the memory's file, symbolic links resolved.
             clock: epoch ms.
             identity: the address of the first grain that ever came into the memory, or None.
-            unheld: of some words and some namespaces those that no grain of the memory holds any more. By default: every
-                word, no namespace.
+            traces: of pieces of questions, and of the namespaces of erased grains, those that still tell of these grains,
+                because no other grain of the memory has them. By default: none.
 
         Raises VAL-E001 on another mode.
         """
@@ -221,7 +221,7 @@ class Telemetry:
         self.run_id: str | None = None
         self._clock = clock
         self._identity = identity
-        self._unheld = unheld
+        self._traces = traces
         self._began = clock() if mode != "off" else 0
         self._lock = threading.RLock()
         self._events: deque[_Event] = deque(maxlen=RING)
@@ -600,7 +600,7 @@ class Telemetry:
                 set_busy(db, 10 * _BUSY_MS)
                 before = db.total_changes()
                 with self._transaction():
-                    _scrub(db, erased, identity, self._unheld)
+                    _scrub(db, erased, identity, self._traces)
                 if db.total_changes() != before:
                     db.execute("VACUUM")  # rows that moved left copies behind
                 set_busy(db, _BUSY_MS)
@@ -779,11 +779,14 @@ def _split(top: bytes) -> tuple[str, ...]:
     return tuple(top[at : at + 32].hex() for at in range(0, len(top), 32))
 
 
-def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None, unheld: Unheld) -> None:
+def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None, traces: Traces) -> None:
+    # an erasure is rare, and loading a search costs a hook (D47)
+    from deja_tui.store.forgotten import strings
+
     addresses = {grain.address for grain in erased}
     for table in ("access", "delivery"):
         db.executemany(f"DELETE FROM {table} WHERE address = ?", [(bytes.fromhex(a),) for a in addresses])
-    texts = [fold(text) for grain in erased for text in _strings(grain.fields)]
+    texts = [fold(text) for grain in erased for text in strings(grain.fields)]
     words = {word for text in texts for word in _WORD.findall(text)}
     named = [
         value
@@ -797,15 +800,9 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
         *rows(db, "SELECT key, ns, sample, text, subject FROM query"),
         *rows(db, "SELECT id, ns, subject, query FROM log"),
     ]
-    said = {
-        word
-        for _, _, *told in questions
-        for text in told
-        if text
-        for word in _WORD.findall(fold(text))
-        if word in words
-    }
-    lost, emptied = unheld(said, {grain.namespace for grain in erased})
+    lost, emptied = traces(
+        {piece for _, _, *told in questions for text in told if text for piece in text.split()}, erased
+    )
 
     def tells(text: str | None) -> bool:
         if not text:
@@ -815,7 +812,7 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
         return (
             (bool(made_of) and words.issuperset(made_of))
             or any(asked in said for said in texts)
-            or not lost.isdisjoint(made_of)
+            or not lost.isdisjoint(text.split())
             or any(phrase in asked for phrase in phrases)
         )
 
@@ -834,14 +831,3 @@ def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | N
         if names(ns) or tells(subject) or tells(question) or not addresses.isdisjoint(_split(top))
     ]
     db.executemany("DELETE FROM log WHERE id = ?", told)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)

@@ -442,6 +442,29 @@ def test_a_question_of_rare_words_goes_with_the_last_grain_that_has_one(memory: 
     assert b"quaggamire" not in side.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "creme tea",
+        "zorbl tea",
+        "tea (att)",
+        "東京 tea",
+        "naivete tea",
+        "NAÏVETÉ tea",
+        "ungeheuer* tea",
+        '"zorbl tea"',
+    ],
+)
+def test_a_rare_word_is_told_as_a_search_compares_it(memory: Memory, side: Path, asked: str) -> None:
+    """INV-TELE-3: without case and accents, the start of it, a part of what is joined or written without blanks."""
+    one = memory.add_fact("cleo", "sails", "Crème_zorbl-att 東京都 naïveté ungeheuerlich9")
+    memory.search(asked, namespace="elsewhere")
+    memory.search("tea and cake", namespace="elsewhere")
+    memory.forget(one, because="asked to")
+    assert {row.sample for row in memory.telemetry.queries()} == {"tea and cake"}
+    assert {row.query for row in memory.telemetry.log()} == {"tea and cake"}
+
+
 def test_the_name_of_a_namespace_goes_with_its_last_grain(memory: Memory, side: Path) -> None:
     """INV-TELE-3: rows are filed under names of namespaces, and a name may be that of a person."""
     first = memory.add(
