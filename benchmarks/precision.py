@@ -47,6 +47,11 @@ def demo() -> Corpus:
         {"analyzer": "loop.duplicate_sweep", "args": {"subject": who, "count": n}}
         for who, n in copied.items()
     ]
+    labels += [
+        {"analyzer": "loop.skill_stall", "args": {"skill": "write_migration"}},
+        {"analyzer": "loop.contradiction_sweep", "args": {"subject": "acme", "relation": "deploy_target"}},
+        {"analyzer": "loop.staleness", "args": {"subject": "shop", "relation": "promo_code"}},
+    ]
     return Corpus("demo", "the demo memory", NOW, (), labels, fill=seed)
 
 

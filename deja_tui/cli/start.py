@@ -7,12 +7,25 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import click
 
+from deja_tui.capture.templates import NAMES, declarations, script
 from deja_tui.cli import output
+from deja_tui.cli.cal import session_of
 from deja_tui.cli.options import OneOf, open_memory, with_format
 from deja_tui.cli.paths import default_path
+from deja_tui.present.words import plural
+
+FRAMEWORKS: Final = ("claude-code", "openai", "python", "mcp")
+_MARK: Final = "init"
+_PLACES: Final = {
+    "claude-code": "Belongs into .claude/settings.json of a project, or ~/.claude/settings.json",
+    "openai": "Belongs into the program that runs your tools",
+    "python": "Belongs into your program",
+    "mcp": "Belongs into the settings of your MCP client",
+}
 
 
 @click.command()
@@ -61,38 +74,115 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
 @click.command()
 @click.option(
     "--template",
-    type=OneOf(["blank", "demo"]),
-    default="blank",
-    show_default=True,
-    help="What it begins with.",
+    type=OneOf(NAMES),
+    help="What it begins with: blank, coding-agent, support-agent or demo; else blank.",
 )
 @click.option(
     "-d", "--db", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="The file to make."
 )
+@click.option("--framework", type=OneOf(FRAMEWORKS), help="Also print the lines that connect it.")
+@click.option("--into-existing", is_flag=True, help="Also into a file that holds grains already.")
+@click.option("--dry-run", is_flag=True, help="Print the script of the template; make nothing.")
+@click.option(
+    "--actor", default="user:local", show_default=True, metavar="LABEL", help="Who acts, for the audit."
+)
 @with_format
-def init(template: str, db: Path | None, as_json: bool) -> None:
-    """Make a memory file. A file that holds grains already is left alone.
+def init(
+    template: str | None,
+    db: Path | None,
+    framework: str | None,
+    into_existing: bool,
+    dry_run: bool,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Make a memory file. A file that holds grains already is left alone; the same template twice changes nothing.
 
-    Example: deja init --template demo --db shop.deja
+    The wiring is printed, never installed: it belongs into the settings of another program, which are yours.
+
+    Example: deja init --template coding-agent --framework claude-code --db agent.deja
     """
-    from deja_tui.capture.demo import seed
+    if dry_run:
+        _shown(template or "blank", as_json)
+        return
+    path = db or _asked()
+    if path == default_path():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    wiring_only = framework is not None and template is None and path.exists()
+    changed = False if wiring_only else _begin(path, template or "blank", actor, into_existing)
+    with open_memory(path, read_only=True) as memory:
+        grains, pending = memory.substrate.position().grains, len(memory.loop.queue())
+    wiring = [] if framework is None else _wiring(framework, path)
+    if as_json:
+        told = {"path": str(path), "template": None if wiring_only else template or "blank", "grains": grains}
+        output.as_json(
+            {**told, "pending": pending, "changed": changed, "framework": framework, "wiring": wiring}
+        )
+        return
+    output.lines([f"{path}: {plural(grains, 'grain')}, {plural(pending, 'recommendation')} pending"])
+    if not changed and not wiring_only:
+        output.lines(["It was there before: nothing was changed."])
+    if wiring and framework is not None:
+        output.lines(["", f"{_PLACES[framework]}:", "", *wiring, "", "Nothing was installed."])
+    output.lines([f"next: deja ui {path}" if pending else f"next: deja next --db {path}"])
+
+
+def _asked() -> Path:
+    if not sys.stdin.isatty():
+        raise click.UsageError("Missing option '--db': name the file to make.")
+    return Path(click.prompt("File", default="agent.deja"))
+
+
+def _shown(template: str, as_json: bool) -> None:
+    text = script(template)
+    if as_json:
+        output.as_json({"template": template, "script": text})
+    else:
+        output.lines(text.splitlines())
+
+
+def _begin(path: Path, template: str, actor: str, into_existing: bool) -> bool:
+    """Play a template into a file; whether anything was changed. Raises CLI-E003."""
+    from deja_tui.capture import demo as demo_memory
     from deja_tui.errors import DejaError
     from deja_tui.facade import host_clock
 
-    if db is None:
-        if not sys.stdin.isatty():
-            raise click.UsageError("Missing option '--db': name the file to make.")
-        db = Path(click.prompt("File", default="agent.deja"))
-    if db == default_path():
-        db.parent.mkdir(parents=True, exist_ok=True)
+    was = path.exists()
     if template == "demo":
-        seed(db, host_clock())
-    with open_memory(db, create=True) as memory:
+        demo_memory.seed(path, host_clock())
+        return not was
+    commands = declarations(template)
+    namespace = commands.get("namespace", (None, ""))[0]
+    with open_memory(path, namespace=None, actor=actor, create=True) as memory:
+        row = memory.store.setting(_MARK)
+        if isinstance(row, dict) and row.get("template") == template:
+            return False
         grains = memory.substrate.position().grains
-        if template == "blank" and grains:
-            raise DejaError("CLI-E003", f"{db} already holds {grains} grains", "name a new file")
-        pending = len(memory.loop.queue())
-    if as_json:
-        output.as_json({"path": str(db), "template": template, "grains": grains, "pending": pending})
-    else:
-        output.lines([f"{db}: {grains} grains, {pending} recommendations pending", f"next: deja ui {db}"])
+        if grains and not into_existing:
+            raise DejaError(
+                "CLI-E003",
+                f"{path} already holds {plural(grains, 'grain')}",
+                "name a new file, or say --into-existing",
+            )
+        if template == "blank":
+            return not was
+        with memory.store.act() as act:
+            for name, (value, because) in commands.items():
+                memory.declare(name, value, because=because)
+            if namespace is not None:
+                memory.namespace = namespace
+            session_of(memory).script(script(template))
+            act.set_setting(_MARK, {"template": template, "by": actor, "at": memory.clock()})
+    return True
+
+
+def _wiring(framework: str, path: Path) -> list[str]:
+    from deja_tui.capture import wiring
+
+    if framework == "mcp":
+        from deja_tui.capture.wiring_mcp import mcp
+
+        return mcp(path)
+    return {"claude-code": wiring.claude_code, "openai": wiring.openai, "python": wiring.python}[framework](
+        path
+    )

@@ -32,7 +32,7 @@ def test_the_demo_has_a_full_queue_in_order(deja: Deja, demo: Path) -> None:
     rows = deja("loop", "list", "--db", demo, "--format", "json").json["recommendations"]
     ranks = [("info", "low", "medium", "high").index(row["severity"]) for row in rows]
     assert ranks == sorted(ranks, reverse=True)
-    assert {row["analyzer"] for row in rows} == {"loop.tool_failure/1", "loop.duplicate_sweep/1"}
+    assert {row["analyzer"] for row in rows} >= {"loop.tool_failure/1", "loop.duplicate_sweep/1"}
     assert len(rows) >= 8
 
 
@@ -69,8 +69,11 @@ def test_a_further_run_proposes_nothing_about_what_was_applied(deja: Deja, demo:
     """A fix never breeds a finding."""
     rows = deja("loop", "list", "--db", demo, "--format", "json").json["recommendations"]
     for number, row in enumerate(rows):
-        for verb in ("approve", "apply"):
-            done = deja("loop", verb, row["address"], "--db", demo, "--because", f"{verb} number {number}")
+        changes = row["analyzer"] != "loop.skill_stall/1"  # that is advice: approving it is all there is
+        for verb in ("approve", "apply") if changes else ("approve",):
+            flag = ["--allow-destructive"] if verb == "apply" else []
+            told = ["--db", demo, "--because", f"{verb} number {number}", *flag]
+            done = deja("loop", verb, row["address"], *told)
             assert done.code == 0, done.err
     again = deja("loop", "run", "--db", demo, "--format", "json").json
     assert (again["stored"], again["refreshed"], again["outcome"]) == (0, 0, "ran")

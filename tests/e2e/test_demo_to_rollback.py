@@ -51,7 +51,7 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
     terminal.expect("stripe_refund")
     before = everything(path)
 
-    while " acme " not in marked(terminal):
+    while not ("duplicate" in marked(terminal) and " acme " in marked(terminal)):
         terminal.press("j")
         terminal.settle()
     terminal.press("a")
@@ -60,7 +60,7 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
     terminal.expect("a reason is needed")
     terminal.press("escape")
     terminal.press("q")
-    terminal.expect("Queue:9")
+    terminal.expect("Queue:12")
     terminal.press("athree spellings of ")
     terminal.expect("APPROVE BECAUSE> three spellings of")
     terminal.press("\x1b[200~one\x1b[31m\ntaste\x1b[201~", "enter")
@@ -81,7 +81,7 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
     assert everything(path) == before
 
     terminal.press("q")
-    terminal.expect("Queue:8")
+    terminal.expect("Queue:11")
     terminal.press("q")
     assert terminal.end() == 0
     assert b"\x1b[?1049l" in terminal.raw
@@ -95,6 +95,9 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
 def test_nothing_of_a_hostile_page_reaches_the_terminal(terminal: Terminal) -> None:
     """The demo holds a tool error with escapes and markup; its bytes are shown, never sent."""
     terminal.expect("fetch_page")
+    while "fetch_page" not in marked(terminal):
+        terminal.press("j")
+        terminal.settle()
     terminal.press("enter")
     terminal.expect("\\x1b[31mtimeout")
     terminal.settle()

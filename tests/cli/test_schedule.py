@@ -14,11 +14,11 @@ import pytest
 
 from deja_tui.capture import schedule
 from deja_tui.errors import DejaError
-from tests.cli.conftest import Deja, deja  # noqa: F401
+from tests.cli.conftest import Deja
 from tests.support import ROOT
 
 HOSTILE = '/home/ana/50% of $HOME\'s "mem ories"/a;b.deja'
-COMMAND = ("/opt/program files/deja", "loop", "run", "--quiet", "--db", HOSTILE)
+COMMAND = ("/usr/local/pro grams/deja", "loop", "run", "--quiet", "--db", HOSTILE)
 _FIELDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
 
@@ -118,7 +118,7 @@ def test_the_verb_prints_and_installs_nothing(
     kind: str,
     deja: Deja,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The absolute program and the absolute path of the file; the home folder stays as it was."""
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -133,7 +133,7 @@ def test_the_verb_prints_and_installs_nothing(
     assert deja("loop", "schedule", "--os", kind).code == 64
 
 
-def test_what_it_prints_runs(deja: Deja, tmp_path: Path) -> None:  # noqa: F811
+def test_what_it_prints_runs(deja: Deja, tmp_path: Path) -> None:
     """The printed command line, given to a shell, runs the loop."""
     db = tmp_path / "m.deja"
     assert deja("add", "a", "b", "c", "--db", db).code == 0
