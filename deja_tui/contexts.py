@@ -11,31 +11,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from deja_tui.adapter import StoreSubstrate
+from deja_tui.context_lines import (
+    DEFAULT_BUDGET,
+    DOCUMENT,
+    DRAFTS,
+    LESSONS,
+    LOOKED_AT,
+    MOST_BUDGET,
+    TARGET,
+    Lines,
+)
+from deja_tui.context_lines import line_of as line_of
 from deja_tui.engine import views
 from deja_tui.engine.actors import Caller
 from deja_tui.errors import ValidationError
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
-from deja_tui.text import fence
-
-LESSONS: Final = 5
-DEFAULT_BUDGET: Final = 400
-_MOST_BUDGET: Final = 1_000_000
-_TARGET: Final = "entity:lessons/"
-_DRAFTS: Final = "draft."
-_LOOKED_AT: Final = 500
-_DOCUMENT: Final = "memory_file"
-_NAME: Final = 80
-_WORD: Final = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
-_SAID: Final = 240
-_TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body", "description", "text", "object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +94,12 @@ class Contexts:
             raise ValidationError(
                 "VAL-E001", f"a context is asked for with a text, not {type(text).__name__}"
             )
-        if type(budget) is not int or not 1 <= budget <= _MOST_BUDGET:
-            raise ValidationError("VAL-E001", f"budget is a whole number from 1 to {_MOST_BUDGET:,}")
+        if type(budget) is not int or not 1 <= budget <= MOST_BUDGET:
+            raise ValidationError("VAL-E001", f"budget is a whole number from 1 to {MOST_BUDGET:,}")
         space = namespace or self.namespace
-        lessons = _Lines(budget // 3)
+        lessons = Lines[StoredGrain](budget // 3)
         lessons.take(newest_lessons(self.substrate, self.store, space))
-        hits = _Lines(budget - lessons.tokens)
+        hits = Lines[StoredGrain](budget - lessons.tokens)
         if text.strip() and k > 0:
             given = {grain.address for grain in lessons.grains}
             found = self.store.search(text, namespace=space, k=k + len(given))
@@ -124,33 +121,11 @@ class Contexts:
         return made
 
 
-class _Lines:
-    """Lines in their order, as far as they fit (CTX-2)."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.tokens = 0
-        self.left_out = 0
-        self.lines: list[str] = []
-        self.grains: list[StoredGrain] = []
-
-    def take(self, grains: Iterable[StoredGrain]) -> None:
-        for grain in grains:
-            line = line_of(grain)
-            cost = -(-len(line.encode()) // 4)
-            if self.tokens + cost > self.room:
-                self.left_out += 1
-                continue
-            self.tokens += cost
-            self.lines.append(line)
-            self.grains.append(grain)
-
-
 def newest_lessons(substrate: StoreSubstrate, store: Store, namespace: str) -> list[StoredGrain]:
     """At most `LESSONS` live lessons of a namespace, the newest decision first (CTX-1)."""
     found: dict[str, StoredGrain] = {}
     for grain in _lessons(substrate, store):
-        if grain.live and grain.namespace == namespace and grain.get("relation") != _DOCUMENT:
+        if grain.live and grain.namespace == namespace and grain.get("relation") != DOCUMENT:
             found.setdefault(grain.address, grain)
         if len(found) == LESSONS:
             break
@@ -162,23 +137,7 @@ def _lessons(substrate: StoreSubstrate, store: Store) -> Iterator[StoredGrain]:
     rows = [
         row
         for row in views.ledger(substrate, ("applied",))
-        if not row.foreign and (row.target_ref.startswith(_TARGET) or row.analyzer.startswith(_DRAFTS))
+        if not row.foreign and (row.target_ref.startswith(TARGET) or row.analyzer.startswith(DRAFTS))
     ]
-    for row in sorted(rows, key=lambda row: (-row.decided_at, row.address))[:_LOOKED_AT]:
+    for row in sorted(rows, key=lambda row: (-row.decided_at, row.address))[:LOOKED_AT]:
         yield from store.children(row.address)
-
-
-def line_of(grain: StoredGrain) -> str:
-    """One grain as one line: names bare, what was said in «» (CTX-3)."""
-    names = [grain.get(name) for name in ("subject", "relation")]
-    if all(isinstance(name, str) for name in names) and grain.get("object") is not None:
-        told = " · ".join(map(_named, names))
-        return f"- {told} · {fence(str(grain.get('object'))[:_SAID])}\n"
-    said = next((grain.get(field) for field in _TEXT_FIELDS if grain.get(field) is not None), "")
-    name = _named(grain.get("tool_name") or grain.get("name") or grain.type)
-    return f"- {name}: {fence(str(said)[:_SAID])}\n"
-
-
-def _named(name: object) -> str:
-    """A name bare when it is one plain word, else fenced like everything that somebody wrote."""
-    return name if isinstance(name, str) and _WORD.match(name) else fence(str(name)[:_NAME])

@@ -14,7 +14,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool",
+    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -43,6 +43,7 @@ NO_TEXTUAL = [
     "cal_substrate",
     "items",
     "spool",
+    "context_lines",
     "constructors",
     "contexts",
     "erasure",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.errors import DejaError
@@ -132,7 +132,65 @@ def _recall(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
     prompt, db = event.get("prompt"), _db(options)
     if not isinstance(prompt, str) or not prompt.strip() or not os.path.exists(db):
         return
-    from deja_tui.capture.hooks import ACTOR, recall
+    mode = options.get("telemetry") or ("" if os.environ.get("DEJA_LOOP_POLICY") else "aggregate")
+    if mode not in ("aggregate", "off") or not _quick_recall(prompt, db, options, k, budget, mode):
+        _whole_recall(prompt, db, options, k, budget)
+
+
+def _quick_recall(prompt: str, db: str, options: Mapping[str, str], k: int, budget: int, mode: str) -> bool:
+    """The way within the bar (D47); False, with nothing written, where it takes the whole library."""
+    import apsw
+
+    from deja_tui.capture.hooks import framing
+    from deja_tui.capture.hooks import prompt as quick
+
+    try:
+        opened = quick.Prompt(os.path.realpath(db), options.get("ns"))
+        made = quick.context(opened, prompt[:_PROMPT_MAX], budget=budget, k=k)
+        waiting = framing.waiting_lines(opened.pending()) if "with_loop" in options else ""
+        first, namespace = opened.first(), opened.namespace
+        opened.db.close()
+    except (quick.NotHere, apsw.Error):
+        return False
+    told = framing.framed(made.text, waiting)
+    if told:
+        _write(framing.answer(told))
+    delivered = (*made.lessons, *made.hits) if told else ()
+    if mode == "aggregate":
+        _count(
+            db, first, namespace, delivered, made.hits if k and prompt.strip() else None, made.left_out > 0
+        )
+    log("recall", "ok", *delivered)
+    return True
+
+
+def _count(
+    db: str,
+    first: str | None,
+    namespace: str,
+    delivered: Sequence[str],
+    hits: Sequence[str] | None,
+    overflow: bool,
+) -> None:
+    """Count a context that was written, the quick way; the first time by `Telemetry`, which makes the sidecar."""
+    from deja_tui.store import sidecar
+
+    if first is None:
+        return
+    if sidecar.count_context(os.path.realpath(db), first, _now_ms(), namespace, delivered, hits, overflow):
+        return
+    from deja_tui.facade import Memory
+
+    with Memory.open(db, telemetry="aggregate", read_only=True, create=False, busy_ms=200) as memory:
+        if hits is not None:
+            found = [grain for address in hits if (grain := memory.store.get(address)) is not None]
+            memory.telemetry.recalled(namespace, found)
+        memory.telemetry.assembled(overflow)
+        memory.telemetry.delivered(delivered)
+
+
+def _whole_recall(prompt: str, db: str, options: Mapping[str, str], k: int, budget: int) -> None:
+    from deja_tui.capture.hooks import ACTOR, framing
     from deja_tui.engine import views
     from deja_tui.facade import Memory
     from deja_tui.loop_settings import host_policy
@@ -153,10 +211,14 @@ def _recall(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
         made = memory.context(prompt[:_PROMPT_MAX], k=k, budget=budget, deliver=False)
         waiting = ""
         if "with_loop" in options:
-            waiting = recall.waiting_lines(views.ledger(memory.substrate, ("pending",)))
-        told = recall.framed(made.text, waiting)
+            rows = views.ledger(memory.substrate, ("pending",))
+            pending = [
+                (row.address, row.severity, row.analyzer, row.target_ref) for row in rows if not row.foreign
+            ]
+            waiting = framing.waiting_lines(pending)
+        told = framing.framed(made.text, waiting)
         if told:
-            _write(recall.answer(told))
+            _write(framing.answer(told))
             memory.telemetry.delivered(made.addresses)
         log("recall", "ok", *made.addresses)
 
@@ -195,6 +257,16 @@ def _now() -> int:
     from deja_tui.facade import host_clock
 
     return host_clock()
+
+
+def _now_ms() -> int:
+    """Now in epoch ms without the library; `facade.host_clock` reads the same variable, and says what is wrong with it."""
+    pinned = os.environ.get("DEJA_LOOP_NOW_MS", "")
+    if pinned.isascii() and pinned.isdigit() and len(pinned) <= 15:
+        return int(pinned)
+    from time import time_ns
+
+    return time_ns() // 1_000_000
 
 
 # --- the end of a session ---------------------------------------------------------------------------

@@ -14,17 +14,13 @@ from typing import Any, Final
 import xxhash
 
 from deja_tui.store.codec import Grain
+from deja_tui.store.names import is_reserved as is_reserved
 from deja_tui.text import error_signature, fold, nfc, strip_terminal_codes
 
 DEFAULT_NAMESPACE: Final = "shared"
 _ERROR_TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
 _HEX: Final = frozenset("0123456789abcdef")
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
-
-
-def is_reserved(namespace: str) -> bool:
-    """Whether only the engine may write in ``namespace`` (D7)."""
-    return namespace in ("deja-loop", "loop") or namespace.startswith("agent:")
 
 
 def is_address(text: object) -> bool:

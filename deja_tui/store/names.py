@@ -27,6 +27,12 @@ TYPES: Final[dict[str, int]] = {
 }
 TYPE_OF: Final[dict[int, str]] = {byte: name for name, byte in TYPES.items()}
 
+
+def is_reserved(namespace: str) -> bool:
+    """Whether only the engine may write in ``namespace`` (D7)."""
+    return namespace in ("deja-loop", "loop") or namespace.startswith("agent:")
+
+
 # --- names on the wire ----------------------------------------------------------------------------------
 
 _COMMON: Final = """

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from deja_tui.store.keys import is_reserved
+from deja_tui.store.names import is_reserved
 
 VERSION: Final = 1
 _LONGEST: Final = 65_536

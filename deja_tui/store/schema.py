@@ -26,9 +26,9 @@ import apsw
 
 from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import StoreError
-
-APPLICATION_ID: Final = 0x64656A61  # "deja"
-VERSION: Final = 2
+from deja_tui.store.layout import APPLICATION_ID as APPLICATION_ID
+from deja_tui.store.layout import TOKENIZER as TOKENIZER
+from deja_tui.store.layout import VERSION as VERSION
 
 LIVE_FACT: Final = "r IS NOT NULL AND dead = 0"
 LIVE_SUBJECT: Final = "s IS NOT NULL AND dead = 0"
@@ -106,9 +106,6 @@ CREATE TABLE setting(key TEXT PRIMARY KEY, hlc INTEGER NOT NULL, source TEXT NOT
   WITHOUT ROWID;
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
-
-TOKENIZER: Final = ("unicode61", "remove_diacritics", "2", "categories", "L* N* Co Mn Mc")
-"""Marks are part of a word: without them FTS5 cuts Hindi and Thai words at every vowel sign."""
 
 # Contentless with secure-delete: the contentless-delete form leaves the words of a deleted row in the file (D30).
 _TEXT: Final = (

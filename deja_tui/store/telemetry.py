@@ -37,17 +37,17 @@ from typing import Any, Final, Literal, get_args
 import apsw
 
 from deja_tui.errors import DejaError, ValidationError
-from deja_tui.store import schema
+from deja_tui.store import schema, sidecar
 from deja_tui.store.connection import set_busy, set_distrust, set_secure_delete
 from deja_tui.store.faults import storage_error
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address
+from deja_tui.store.sidecar import SUFFIX as SUFFIX
 from deja_tui.store.sql import rows, scalar
 from deja_tui.text import door, fold
 
 Mode = Literal["off", "aggregate", "full"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
-SUFFIX: Final = ".telemetry.db"
 
 RING: Final = 8_192
 LOG_DAYS: Final = 90
@@ -56,12 +56,8 @@ QUERY_ROWS: Final = 50_000
 _SETTLE_AT: Final = 64
 _SAMPLE_CHARS: Final = 200
 _TOP: Final = 10
-_BUSY_MS: Final = 100
 _DAY_MS: Final = 86_400_000
-_HOUR_MS: Final = 3_600_000
 _BUDGET_DAYS: Final = 400
-_APPLICATION_ID: Final = 0x64656A74  # "dejt"
-_VERSION: Final = 2
 _WORD: Final = re.compile(r"\w+")
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 _FOREVER: Final = 2**63 - 1
@@ -326,12 +322,15 @@ class Telemetry:
         lost: int,
     ) -> None:
         self._watch(db)
-        db.executemany(_PUT_ACCESS, _accesses(events))
+        db.executemany(sidecar.PUT_ACCESS, _accesses(events))
         db.executemany(_PUT_QUERY, _questions(events))
-        db.executemany(_PUT_DELIVERY, _deliveries(delivered))
-        db.executemany(_PUT_BUDGET, [(at // _HOUR_MS, 1, int(overflow), at, at) for at, overflow in samples])
-        db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * _DAY_MS) // _HOUR_MS,))
-        db.executemany(_PUT_META, [("recalls", len(events)), ("lost", lost)])
+        db.executemany(sidecar.PUT_DELIVERY, _deliveries(delivered))
+        db.executemany(
+            sidecar.PUT_BUDGET,
+            [(at // sidecar.HOUR_MS, 1, int(overflow), at, at) for at, overflow in samples],
+        )
+        db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * _DAY_MS) // sidecar.HOUR_MS,))
+        db.executemany(sidecar.PUT_META, [("recalls", len(events)), ("lost", lost)])
         if self.mode == "full":
             db.executemany(_PUT_LOG, [_log_row(event) for event in events])
             db.execute("DELETE FROM log WHERE at < ?", (now - LOG_DAYS * _DAY_MS,))
@@ -531,7 +530,7 @@ class Telemetry:
         with self._looked() as db:
             if db is None:
                 return Contexts(0, 0, None, None)
-            return Contexts(*next(rows(db, sql, (since_ms // _HOUR_MS, since_ms, until))))
+            return Contexts(*next(rows(db, sql, (since_ms // sidecar.HOUR_MS, since_ms, until))))
 
     def budget(self, since_ms: int) -> tuple[int, int]:
         """(contexts put together, those that had to leave something out) from ``since_ms`` on; see `contexts`."""
@@ -597,13 +596,13 @@ class Telemetry:
                 return None
             try:
                 db = self._opened()
-                set_busy(db, 10 * _BUSY_MS)
+                set_busy(db, 10 * sidecar.BUSY_MS)
                 before = db.total_changes()
                 with self._transaction():
                     _scrub(db, erased, identity, self._traces)
                 if db.total_changes() != before:
                     db.execute("VACUUM")  # rows that moved left copies behind
-                set_busy(db, _BUSY_MS)
+                set_busy(db, sidecar.BUSY_MS)
             except _NotOurs:
                 return None  # no telemetry of ours ever stood there
             except (apsw.Error, OSError):
@@ -661,17 +660,17 @@ def _connect(path: str) -> apsw.Connection:
     """Open or make the sidecar; tables of another version are dropped, they are disposable."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-    set_busy(db, _BUSY_MS)
+    set_busy(db, sidecar.BUSY_MS)
     set_distrust(db)
     empty = schema.is_empty(db)
-    if not empty and db.pragma("application_id") != _APPLICATION_ID:
+    if not empty and db.pragma("application_id") != sidecar.APPLICATION_ID:
         db.close()
         raise _NotOurs("the file beside the memory is not its telemetry")
     set_secure_delete(db)
     db.pragma("journal_mode", "delete")  # one file, so that deleting it deletes everything
     db.pragma("synchronous", "off")  # after a power cut it may be damaged, and is then thrown away
     db.pragma("temp_store", "memory")
-    if not empty and db.pragma("user_version") != _VERSION:
+    if not empty and db.pragma("user_version") != sidecar.VERSION:
         for (name,) in list(rows(db, "SELECT name FROM sqlite_schema WHERE type = 'table'")):
             db.execute(f'DROP TABLE "{name}"')
         empty = True
@@ -679,20 +678,12 @@ def _connect(path: str) -> apsw.Connection:
         db.execute("BEGIN IMMEDIATE")
         if schema.is_empty(db):
             schema.run(db, _TABLES)
-            schema.run(db, f"PRAGMA application_id = {_APPLICATION_ID}")
-            schema.run(db, f"PRAGMA user_version = {_VERSION}")
+            schema.run(db, f"PRAGMA application_id = {sidecar.APPLICATION_ID}")
+            schema.run(db, f"PRAGMA user_version = {sidecar.VERSION}")
         db.execute("COMMIT")
     return db
 
 
-_PUT_ACCESS: Final = (
-    "INSERT INTO access(address, ns, count, first, last) VALUES(?, ?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET"
-    " count = count + excluded.count, first = min(first, excluded.first), last = max(last, excluded.last)"
-)
-_PUT_DELIVERY: Final = (
-    "INSERT INTO delivery(address, count, first, last) VALUES(?, ?, ?, ?) ON CONFLICT(address) DO UPDATE SET"
-    " count = count + excluded.count, first = min(first, excluded.first), last = max(last, excluded.last)"
-)
 _PUT_QUERY: Final = (
     "INSERT INTO query(key, ns, sample, runs, empties, results, first, last, text, subject, last_empty, last_found)"
     " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -701,14 +692,6 @@ _PUT_QUERY: Final = (
     " first = min(first, excluded.first), last = max(last, excluded.last),"
     " last_empty = coalesce(max(last_empty, excluded.last_empty), last_empty, excluded.last_empty),"
     " last_found = coalesce(max(last_found, excluded.last_found), last_found, excluded.last_found)"
-)
-_PUT_BUDGET: Final = (
-    "INSERT INTO budget(hour, samples, overflows, first, last) VALUES(?, ?, ?, ?, ?) ON CONFLICT(hour) DO UPDATE SET"
-    " samples = samples + excluded.samples, overflows = overflows + excluded.overflows,"
-    " first = min(first, excluded.first), last = max(last, excluded.last)"
-)
-_PUT_META: Final = (
-    "INSERT INTO meta(key, value) VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = value + excluded.value"
 )
 _PUT_LOG: Final = "INSERT INTO log(at, run, ns, subject, query, results, latency_us, top, key) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 

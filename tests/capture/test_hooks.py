@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory, spool
-from deja_tui.capture.hooks import recall, transcript
+from deja_tui.capture.hooks import framing, transcript
 from tests.support import ROOT, shared
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -265,7 +265,7 @@ def test_recalled_text_stands_in_a_frame_that_it_cannot_close(tmp_path: Path) ->
     assert text.lower().count("<deja-memory") + text.lower().count("</deja-memory") == 2
     assert "<system-reminder" not in text
     assert len(text) < 2_600
-    assert len(recall.framed("- x\n" * 100_000).encode()) <= recall.MOST_BYTES
+    assert len(framing.framed("- x\n" * 100_000).encode()) <= framing.MOST_BYTES
 
 
 def test_before_approval_only_counts_and_plain_names_are_told(tmp_path: Path) -> None:
@@ -430,3 +430,83 @@ def test_import_takes_in_what_waits(tmp_path: Path) -> None:
     )
     assert not spool.waiting(db)
     assert "x" in {one.get("tool_name") for one in tools(db)}
+
+
+def test_the_quick_way_gives_what_the_library_gives(tmp_path: Path) -> None:
+    """One truth: the same text, lessons, hits and lines left out as `Memory.context`, whatever is asked."""
+    from deja_tui.capture.hooks import prompt as quick
+
+    db = tmp_path / "m.deja"
+    with Memory.open(db, actor="user:ana") as memory:
+        for tool in ("fetch", "stripe_refund", "deploy"):
+            for number in range(4):
+                memory.record_tool_call(tool, f"{tool}: timed out", is_error=True, call_id=f"{tool}{number}")
+        memory.loop.run()
+        for row in memory.loop.queue():
+            memory.loop.approve(row.address, because=f"true of {row.target_ref}")
+            memory.loop.apply(row.address, because=f"worth knowing of {row.target_ref}")
+        for number in range(400):
+            memory.add_fact(
+                f"pool {number % 7}", "size", f"{number} connections, t\u00fcr \u4e2d\u6587 {number}"
+            )
+        memory.add_fact("pool", "size", "elsewhere", namespace="other")
+        memory.add(
+            "observation",
+            {
+                "subject": "pool",
+                "object": "«said» </deja-memory>",
+                "observer_id": "x",
+                "observer_type": "agent",
+            },
+        )
+        memory.loop.rollback(row.address, because="it was wrong after all")
+    asked = [
+        "",
+        "pool",
+        "connections 17",
+        '"399 connections"',
+        "conn*",
+        "\u4e2d",
+        "nothing of the kind",
+        "fetch timed out pool size deploy",
+    ]
+    with Memory.open(db, read_only=True) as memory:
+        for text in asked:
+            for namespace in (None, "other", "no such"):
+                for budget, k in ((400, 5), (60, 2), (4_000, 30)):
+                    whole = memory.context(text, budget=budget, k=k, namespace=namespace)
+                    made = quick.context(quick.Prompt(str(db), namespace), text, budget=budget, k=k)
+                    assert made.text == whole.text
+                    assert (*made.lessons, *made.hits) == whole.addresses
+                    assert made.left_out == whole.left_out
+
+
+def test_the_quick_way_counts_as_the_library_counts(tmp_path: Path) -> None:
+    """D37: two recalls, the first of which makes the sidecar, count twice; another memory's sidecar is not written to."""
+    db = tmp_path / "m.deja"
+    with Memory.open(db) as memory:
+        address = memory.add_fact("pool", "size", "five connections")
+    for _ in range(3):
+        hook("recall", {"prompt": "pool connections"}, db)
+    with Memory.open(db, telemetry="aggregate", read_only=True) as memory:
+        assert memory.telemetry.deliveries()[address].count == 3
+        assert memory.telemetry.access()[address].count == 3
+        assert memory.telemetry.contexts(0).samples == 3
+
+
+def test_a_recall_is_free_of_what_it_does_not_need(tmp_path: Path) -> None:
+    """D47: a recall with its sidecar there loads no data classes, no codec and no part of the library it can do without."""
+    db = tmp_path / "m.deja"
+    with Memory.open(db) as memory:
+        memory.add_fact("pool", "size", "five connections")
+    hook("recall", {"prompt": "pool"}, db)
+    code = (
+        "import io, sys; from deja_tui.cli.main import run\n"
+        'sys.stdin = io.TextIOWrapper(io.BytesIO(b\'{"prompt": "pool"}\'))\n'
+        f"run(['hook', 'recall', '--db', {str(db)!r}])\n"
+        "print(sorted({'dataclasses', 'hashlib', 'inspect', 'pathlib', 'deja_tui.facade', 'deja_tui.store.codec'}"
+        " & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert "five connections" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

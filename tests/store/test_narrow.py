@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from deja_tui.store import narrow as filters
+from deja_tui.store import ranking
 from deja_tui.store import search as engine
 from deja_tui.store.codec import make_grain
 from deja_tui.store.grains import StoredGrain
@@ -83,8 +84,8 @@ def test_a_filter_leaves_out_and_changes_nothing_else(
 
 def test_a_rare_match_below_many_others_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """INV-NARROW-3: what does not fit takes no place, however common the word and however new the rest."""
-    monkeypatch.setattr(engine, "HOLDERS", 16)
-    monkeypatch.setattr(engine, "_CANDIDATES", 4)
+    monkeypatch.setattr(ranking, "HOLDERS", 16)
+    monkeypatch.setattr(ranking, "_CANDIDATES", 4)
     for few in (1_000, 0):
         monkeypatch.setattr(filters, "FEW", few)
         word = f"common{few}"

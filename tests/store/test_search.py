@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from deja_tui.store import ranking
 from deja_tui.store import search as engine
 from deja_tui.store.codec import encode, make_grain
 from deja_tui.store.memory import Store
@@ -265,8 +266,8 @@ def test_common_words_are_bounded_and_still_give_what_may_be_shown(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """INV-SEARCH-5: with few holders looked at, hidden ones on top do not hide the rest, and all words together win."""
-    monkeypatch.setattr(engine, "HOLDERS", 16)
-    monkeypatch.setattr(engine, "_CANDIDATES", 4)
+    monkeypatch.setattr(ranking, "HOLDERS", 16)
+    monkeypatch.setattr(ranking, "_CANDIDATES", 4)
     (both,) = add(store, note("here there", at=NOW))
     here = add(store, *(note(f"here {n}", at=NOW + n) for n in range(200)))
     add(store, *(note(f"there {n}", at=NOW + n) for n in range(200)))

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``deja hook recall``: lessons first, then what the prompt's words find, in a frame (D53, HOOK-4 to HOOK-6)."""
+"""The frame around recalled text, and what is told of what waits for review (HOOK-4, HOOK-5)."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
-
-from deja_tui.engine.substrate import LedgerRow
 
 FRAME: Final = "deja-memory"
 MOST_BYTES: Final = 16_384
@@ -52,18 +49,18 @@ def _cut(text: str, most: int) -> str:
     return "".join(kept)
 
 
-def waiting_lines(rows: Iterable[LedgerRow]) -> str:
-    """Counts and plain names of what waits for review (HOOK-5); "" when nothing does."""
-    pending = [row for row in rows if not row.foreign]
+def waiting_lines(rows: Iterable[tuple[str, str, str, str]]) -> str:
+    """Counts and plain names of what waits for review (HOOK-5), given as (address, severity, analyzer, target)."""
+    pending = list(rows)
     if not pending:
         return ""
-    counted = Counter(row.severity for row in pending)
-    told = ", ".join(f"{counted[name]} {name}" for name in _SEVERITIES if counted[name])
+    severities = [severity for _, severity, _, _ in pending]
+    told = ", ".join(f"{severities.count(name)} {name}" for name in _SEVERITIES if name in severities)
     lines = [f"- waiting for a person's review: {len(pending)} ({told})\n"]
-    for row in pending[:_SHOWN]:
-        target = row.target_ref if _NAME.match(row.target_ref) else "(a name with other characters)"
-        analyzer = row.analyzer if _NAME.match(row.analyzer) else "(an analyzer)"
-        lines.append(f"- review {row.address[:12]} · {row.severity} · {analyzer} · {target}\n")
+    for address, severity, analyzer, target in pending[:_SHOWN]:
+        named = target if _NAME.match(target) else "(a name with other characters)"
+        who = analyzer if _NAME.match(analyzer) else "(an analyzer)"
+        lines.append(f"- review {address[:12]} · {severity} · {who} · {named}\n")
     if len(pending) > _SHOWN:
         lines.append(f"- and {len(pending) - _SHOWN} more: deja loop list\n")
     return "".join(lines)
