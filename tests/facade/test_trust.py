@@ -612,3 +612,27 @@ def test_a_store_without_the_engine_is_no_way_around(path: Path) -> None:
             grain = build(NewGrain("fact", namespace, NOW, {"subject": "a", "relation": "b", "object": "c"}))
             with pytest.raises(DejaError, match="VAL-E004"):
                 act.add(grain)
+
+
+def test_what_a_decision_writes_does_not_depend_on_the_queue(tmp_path: Path) -> None:
+    """Lesson 10, §25: twenty rejections touch twenty rows and write twenty audits, whatever else is pending."""
+
+    def grown(findings: int) -> int:
+        path = tmp_path / f"{findings}.deja"
+        with Memory.open(path, clock=lambda: NOW) as memory:
+            with memory.store.act():
+                for n in range(findings):
+                    for text in ("tea", "Tea"):
+                        memory.add_fact(f"s{n}", "likes", text)
+            memory.loop.run()
+            rows = memory.loop.queue()
+            assert len(rows) == findings
+        before = path.stat().st_size
+        with Memory.open(path, clock=lambda: NOW) as memory:
+            for row in rows[:20]:
+                memory.loop.reject(row.address, because="both are wanted")
+        return path.stat().st_size - before
+
+    few, many = grown(25), grown(250)
+    assert many < 200_000
+    assert many < 2 * few + 65_536
