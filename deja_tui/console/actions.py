@@ -12,12 +12,22 @@ from dataclasses import dataclass
 from typing import Final
 
 # The states a key can be pressed in. A reason or a filter being typed takes keys as text and is none of them.
-SCOPES: Final = ("overview", "queue", "detail", "walker", "receipt", "summary", "help")
+SCOPES: Final = (
+    "overview",
+    "queue",
+    "analyzers",
+    "analyzer",
+    "detail",
+    "walker",
+    "receipt",
+    "summary",
+    "help",
+)
 READING: Final = SCOPES
 # The screens that have a number: each is a place of its own, the others stand on one of them.
-PLACES: Final = (("overview", "1", "Overview"), ("queue", "3", "Queue"))
+PLACES: Final = (("overview", "1", "Overview"), ("queue", "3", "Queue"), ("analyzers", "4", "Analyzers"))
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
-FROM_HERE: Final = (*PLACE_SCOPES, "detail")
+FROM_HERE: Final = (*PLACE_SCOPES, "detail", "analyzer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,30 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "overview.open", ("enter", "l", "right"), "open what the row is about", ("overview",), hint="open"
     ),
+    Action("analyzers.open", ("enter", "l", "right"), "open its settings", ("analyzers",), hint="settings"),
+    Action(
+        "analyzers.edit",
+        ("enter", "l", "right"),
+        "change a setting, asks BECAUSE",
+        ("analyzer",),
+        "admin",
+        "change",
+    ),
+    Action(
+        "analyzers.switch",
+        ("space",),
+        "switch an analyzer on or off, asks BECAUSE",
+        ("analyzers", "analyzer"),
+        "admin",
+        "on/off",
+    ),
+    Action(
+        "analyzers.found",
+        ("e",),
+        "what it left in the queue",
+        ("overview", "analyzers", "analyzer"),
+        hint="found",
+    ),
     Action(
         "queue.walk",
         ("w",),
@@ -58,8 +92,17 @@ ACTIONS: Final[tuple[Action, ...]] = (
         ("queue", "overview"),
         hint="walk",
     ),
-    Action("overview.run", ("R",), "run the analyzers, at most 5 seconds", ("overview",), "write", "run"),
-    Action("overview.stop", ("escape", "h", "left"), "stop a run at its next pause", ("overview",)),
+    Action(
+        "overview.run",
+        ("R",),
+        "run the analyzers, or the selected one, at most 5 seconds",
+        ("overview", "analyzers", "analyzer"),
+        "write",
+        "run",
+    ),
+    Action(
+        "overview.stop", ("escape", "h", "left"), "stop a run at its next pause", ("overview", "analyzers")
+    ),
     Action("overview.verify", ("V",), "verify file and audit chains", ("overview",), hint="verify"),
     Action(
         "queue.approve", ("a",), "approve, asks BECAUSE", ("queue", "detail", "walker"), "review", "approve"
@@ -119,7 +162,11 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("queue.clear", ("h", "left", "escape"), "clear the filter", ("queue",)),
     *(Action(f"go.{name}", (key,), title, FROM_HERE) for name, key, title in PLACES),
     Action(
-        "detail.back", ("h", "left", "escape"), "back", ("detail", "help", "walker", "receipt"), hint="back"
+        "detail.back",
+        ("h", "left", "escape"),
+        "back",
+        ("detail", "help", "walker", "receipt", "analyzer"),
+        hint="back",
     ),
     Action("move.down", ("j", "down"), "down", READING),
     Action("move.up", ("k", "up"), "up", READING),
@@ -134,7 +181,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "app.command",
         ("C",),
         "send the command line to the terminal's clipboard",
-        ("queue", "detail", "walker", "overview"),
+        ("queue", "detail", "walker", "overview", "analyzers", "analyzer"),
     ),
     Action("app.reload", ("r",), "read again", FROM_HERE),
     Action("app.theme", ("T",), "next theme", READING),

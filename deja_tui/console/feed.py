@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from deja_tui.engine.health import Health
+from deja_tui.engine.config import ConfigChange
+from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt, RunOutcome
 
 Answered = TypeVar("Answered")
@@ -43,6 +44,20 @@ class Reviews(Protocol):
     def rollback(self, address: str, *, because: str) -> Receipt: ...
 
     def health(self) -> Health: ...
+
+    def analyzers(self) -> Sequence[AnalyzerState]: ...
+
+    def configure(
+        self,
+        analyzer: str,
+        *,
+        enabled: bool | None = None,
+        params: Mapping[str, Any] | None = None,
+        severity_floor: str | None = None,
+        namespaces: Sequence[str] | None = None,
+        clear: Sequence[str] = (),
+        because: str,
+    ) -> Sequence[ConfigChange]: ...
 
     def run(self, *, only: Sequence[str] = ()) -> RunOutcome: ...
 

@@ -20,6 +20,7 @@ from deja_tui.console.keymap import Keymap
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
+from deja_tui.screens.analyzers import AnalyzersScreen
 from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.overview import OverviewScreen
@@ -100,6 +101,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.places: dict[str, PlaceScreen] = {
             "overview": OverviewScreen(),
             "queue": QueueScreen(),
+            "analyzers": AnalyzersScreen(),
         }
         self.polling = False
         self.theme_name = theme

@@ -325,6 +325,13 @@ class DejaScreen(Screen[None]):
     def do_queue(self) -> None:
         self.console_app.go("queue")
 
+    def do_analyzers(self) -> None:
+        self.console_app.go("analyzers", self.links_to("analyzers"))
+
+    def links_to(self, place: str) -> str:
+        """What a place should show when one comes to it from here; empty: as it was left."""
+        return ""
+
     # --- questions ----------------------------------------------------------------------------------
 
     def ask(
@@ -416,19 +423,24 @@ class PlaceScreen(DejaScreen):
         """A place without sections has nothing to go to."""
 
     def place_title(self, *more: Part) -> None:
-        """File, every place with its number, this one in brackets; then what the screen adds."""
+        """File, every place with its number, this one in brackets; then what the screen adds.
+
+        Where that does not fit, the other places give way: their keys are in the help, a filter is nowhere else.
+        """
         app = self.console_app
-        left = line(Span("deja ", "dim"), clean(app.file_name, 24 if self.wide else 16), "  ")
-        parts: list[Part] = [left]
+        head = line(Span("deja ", "dim"), clean(app.file_name, 24 if self.wide else 16), "  ")
+        parts, own = [head], [head]
         for name, key, title in PLACES:
-            here = name == self.scope
             count = f":{app.pending}" if name == "queue" and app.pending is not None else ""
-            if here:
-                parts.append(Span(f"[{key} {title}{count}]", "strong"))
+            if name == self.scope:
+                own.append(line(Span(f"[{key} {title}{count}]", "strong"), " "))
+                parts.append(own[-1])
             else:
-                parts.append(Span(f"{key} {title}{count}" if self.wide else f"{key}{count}", "dim"))
-            parts.append(" ")
-        self.set_title(line(*parts, " ", *more))
+                parts.append(
+                    line(Span(f"{key} {title}{count}" if self.wide else f"{key}{count}", "dim"), " ")
+                )
+        whole = line(*parts, " ", *more)
+        self.set_title(whole if width(whole) < self.title_room else line(*own, " ", *more))
 
     def count_pending(self) -> None:
         """Ask how many recommendations wait, for the title."""

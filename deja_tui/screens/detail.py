@@ -149,6 +149,9 @@ class DetailScreen(ReadingScreen):
             whole=self.whole,
         )
 
+    def links_to(self, place: str) -> str:
+        return self.detail.recommendation.analyzer if self.detail and place == "analyzers" else ""
+
     # --- what keys do -------------------------------------------------------------------------------
 
     def do_evidence(self) -> None:

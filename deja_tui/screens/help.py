@@ -16,6 +16,8 @@ from deja_tui.widgets.pager import Pager
 NAMES: Final = {
     "overview": "Overview",
     "queue": "Queue",
+    "analyzers": "Analyzers",
+    "analyzer": "Analyzer",
     "detail": "Detail",
     "walker": "Walker",
     "receipt": "Receipt",

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Event
 from typing import Any, Final
 
 from textual.app import ComposeResult
 from textual.containers import Container
 
-from deja_tui.console.looking import QUICK_S, Looked, look
+from deja_tui.console.looking import QUICK_S
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.errors import DejaError
 from deja_tui.present import overview as shown
 from deja_tui.present.health import short_id
-from deja_tui.present.line import Line, Span, heading, line, wrapped
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.present.line import Span, heading, line, wrapped
+from deja_tui.screens.working import WorkingScreen
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.rows import Rows
 
@@ -24,7 +23,7 @@ LIST_SIDE: Final = 74
 LEAST_ROWS: Final = 4
 
 
-class OverviewScreen(PlaceScreen):
+class OverviewScreen(WorkingScreen):
     """Facts above, a row an analyzer below; where there is room, why the selected one is as it is."""
 
     scope = "overview"
@@ -43,8 +42,6 @@ class OverviewScreen(PlaceScreen):
         self.fault: DejaError | None = None
         self.took = 0.0
         self.wanted = ""
-        self.working = ""
-        self.stop = Event()
         self.facts_height = 0
 
     def compose_body(self) -> ComposeResult:
@@ -111,7 +108,7 @@ class OverviewScreen(PlaceScreen):
 
     def draw(self) -> None:
         self.place_title()
-        self.set_hints(without=() if self.health else ("open",))
+        self.set_hints(without=() if self.health else ("open", "run", "found"))
         room, health = self.app.size.width, self.health
         if health is None:
             self.part(Pager, "facts").show([])
@@ -150,41 +147,9 @@ class OverviewScreen(PlaceScreen):
 
     # --- work ---------------------------------------------------------------------------------------
 
-    def begin(self, what: str, told: str) -> bool:
-        """Note that long work begins; False where some is under way."""
-        if self.working:
-            self.say(f"{self.working} is under way: Esc stops it at the next pause", "warning")
-            return False
-        self.working = what
-        self.stop.clear()
-        self.say(told)
-        return True
-
     def do_run(self) -> None:
-        if self.health is None or not self.begin("a run", "the analyzers run …"):
-            return
-        names, quick, stop = shown.runs(self.health.analyzers), self.took < QUICK_S, self.stop
-
-        def progress(done: int) -> None:
-            self.app.call_from_thread(self.say, f"{done} of {len(names)} analyzers ran …")
-
-        self.ask(
-            "run",
-            lambda reviews: look(reviews, names, quick=quick, stop=stop, progress=progress),
-            self.ran,
-            self.broke,
-            slow=True,
-        )
-
-    def ran(self, found: Looked) -> None:
-        self.working = ""
-        told: Line = shown.ran(found.outcomes, found.done, found.of, self.console_app.file)
-        self.load()
-        self.flash.show_line(line(" ", told))
-
-    def broke(self, fault: DejaError) -> None:
-        self.working = ""
-        self.say_error(fault)
+        if self.health is not None:
+            self.run_all(shown.runs(self.health.analyzers), quick=self.took < QUICK_S)
 
     def do_verify(self) -> None:
         upkeep = self.console_app.file_of
@@ -200,14 +165,14 @@ class OverviewScreen(PlaceScreen):
             f"{faults} faults: deja verify" if faults else "verified: no fault", "error" if faults else "ok"
         )
 
-    def do_stop(self) -> None:
-        if self.working:
-            self.stop.set()
-            self.say(f"{self.working} stops at the next pause")
-
     # --- keys ---------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
+        if self.state is not None:
+            self.console_app.go("analyzers", self.state.id)
+
+    def do_found(self) -> None:
+        """What the selected analyzer left in the queue."""
         if self.state is not None:
             self.console_app.go("queue", short_id(self.state.id))
 

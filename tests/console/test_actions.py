@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, refusal
+from deja_tui.screens.analyzers import AnalyzerScreen, AnalyzersScreen
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.help import HelpScreen
 from deja_tui.screens.overview import OverviewScreen
@@ -14,6 +15,8 @@ from deja_tui.screens.walker import WalkerScreen
 
 SCREENS = {
     "overview": OverviewScreen,
+    "analyzers": AnalyzersScreen,
+    "analyzer": AnalyzerScreen,
     "queue": QueueScreen,
     "detail": DetailScreen,
     "walker": WalkerScreen,

@@ -16,7 +16,17 @@ from tests.screens.user import User, destroyer, reader
 
 BAD = "\x1b[2J[@click=app.quit]x[/] \u202eevil\u2069 pay\u200bpal 日本 ok» = fact safe"
 SIZES = ((80, 24), (120, 40))
-SVG = ("queue", "detail", "walker-reason", "walker-receipt", "help", "queue-light", "queue-mono", "overview")
+SVG = (
+    "queue",
+    "detail",
+    "walker-reason",
+    "walker-receipt",
+    "help",
+    "queue-light",
+    "queue-mono",
+    "overview",
+    "analyzers",
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,14 @@ def bare() -> FakeReviews:
 def no_health() -> FakeReviews:
     reviews = FakeReviews()
     reviews.faults["health"] = DejaError(
+        "STO-E004", "the file is locked by another writer", "try again in a moment"
+    )
+    return reviews
+
+
+def no_analyzers() -> FakeReviews:
+    reviews = FakeReviews()
+    reviews.faults["analyzers"] = DejaError(
         "STO-E004", "the file is locked by another writer", "try again in a moment"
     )
     return reviews
@@ -174,6 +192,15 @@ CASES: dict[str, Case] = {
     "overview-hostile": Case(("1",), strange),
     "overview-mono": Case(("1",), options={"theme": "mono"}),
     "overview-light": Case(("1",), options={"theme": "light"}),
+    "analyzers": Case(("4",)),
+    "analyzers-off": Case(("4", "G", "k", "k", "k", "k", "k")),
+    "analyzers-because": Case(("4", "space", "type:too many findings")),
+    "analyzers-read-only": Case(("4", "space"), options={"rights": reader()}),
+    "analyzers-unreadable": Case(("4",), no_analyzers),
+    "analyzers-hostile": Case(("4",), strange),
+    "analyzer": Case(("4", "enter", "j")),
+    "analyzer-value": Case(("4", "enter", "enter", "type:5")),
+    "analyzer-hostile": Case(("4", "enter"), strange),
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.health import Health
+from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.errors import DejaError
 from tests.present import build
@@ -46,6 +47,7 @@ class FakeReviews:
         self.token = 1
         self.standing = standing()
         self.ran: list[tuple[str, ...]] = []
+        self.parts: list[dict[str, Any]] = []
         self.faults_found: list[object] = []
         self.fault: DejaError | None = None
         self.faults: dict[str, DejaError] = {}
@@ -101,6 +103,16 @@ class FakeReviews:
     def health(self) -> Health:
         self.stumble("health")
         return self.standing
+
+    def analyzers(self) -> Sequence[AnalyzerState]:
+        self.stumble("analyzers")
+        return self.standing.analyzers
+
+    def configure(self, analyzer: str, *, because: str, **parts: Any) -> Sequence[ConfigChange]:
+        self.stumble("configure")
+        self.log.append(("configure", analyzer, because))
+        self.parts.append(parts)
+        return (ConfigChange(analyzer, next(iter(parts)), None, None, self.actor, because, NOW, "local", ""),)
 
     def run(self, *, only: Sequence[str] = ()) -> RunOutcome:
         self.stumble("run")

@@ -28,7 +28,7 @@ async def test_the_numbers_switch_places_and_each_stays_as_it_was_left() -> None
     async with console() as user:
         await user.press("j", "1")
         assert isinstance(user.screen, OverviewScreen)
-        assert user.title.startswith(" deja agent.db  [1 Overview] 3:3")
+        assert user.title.startswith(" deja agent.db  [1 Overview] 3:3 4")
         await user.press("j", "j", "3")
         assert "2/3" in user.title
         await user.press("1")
@@ -137,10 +137,10 @@ async def test_a_partial_run_is_told_with_the_command_for_the_whole() -> None:
         assert len(reviews.ran) == 1
 
 
-async def test_enter_leads_to_what_an_analyzer_left_in_the_queue() -> None:
+async def test_e_leads_to_what_an_analyzer_left_in_the_queue() -> None:
     """The queue, filtered by its name; Esc there clears the filter."""
     async with console(at="overview") as user:
-        await user.press("enter")
+        await user.press("e")
         assert user.marked().startswith("▸H  tool_failure/1")
         assert "pending  1/1  filter" in user.title
         await user.press("escape")
@@ -193,10 +193,10 @@ async def test_a_change_behind_another_place_is_read_when_one_returns() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_hostile_names_and_reasons_stay_text(name: str, size: tuple[int, int]) -> None:
     """Names of analyzers, their faults, claims and warnings: nothing acts, nothing shifts."""
-    bad = HOSTILE[name] if isinstance(HOSTILE, dict) else name
+    bad = HOSTILE[name]
     async with console(strange(bad), size, at="overview") as user:
         sane(user)
-        await user.press("enter", "1", "G")
+        await user.press("e", "1", "G")
         sane(user)
 
 

@@ -39,7 +39,8 @@ def make_app(reviews: FakeReviews | None = None, hand: Hand | None = None, **opt
         **options,
     }
     memory = reviews or FakeReviews()
-    return DejaApp(memory, file_of=memory, ticks=(hand or Hand()).ticks(), **given)
+    given.setdefault("file_of", memory)
+    return DejaApp(memory, ticks=(hand or Hand()).ticks(), **given)
 
 
 async def settle(app: DejaApp, pilot: Any) -> None:

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Analyzers: how each is set and stands, and the settings of one, changed with a reason by who holds admin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.engine.config import ConfigChange
+from deja_tui.engine.health import AnalyzerState
+from deja_tui.errors import DejaError
+from deja_tui.present import settings as shown
+from deja_tui.present.health import short_id
+from deja_tui.present.line import Line, Span, line
+from deja_tui.present.recommendation import analyzer_name
+from deja_tui.present.words import plural
+from deja_tui.screens.working import TypingScreen
+from deja_tui.text import clean
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
+from deja_tui.widgets.rows import Rows
+
+SIDE_ROOM: Final = 70
+BELOW: Final = 7
+
+
+class SettingScreen(TypingScreen):
+    """What the list and the page of one analyzer share: reading them, switching, running, changing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.states: Sequence[AnalyzerState] | None = None
+        self.fault: DejaError | None = None
+
+    def load(self) -> None:
+        self.count_pending()
+        self.ask("analyzers", lambda reviews: reviews.analyzers(), self.came, self.failed)
+
+    def came(self, states: Sequence[AnalyzerState]) -> None:
+        self.states, self.fault = states, None
+        self.draw()
+        self.told_again()
+
+    def failed(self, fault: DejaError) -> None:
+        self.fault = fault
+        self.asked_again = False
+        self.say_error(fault)
+        self.draw()
+
+    @property
+    def state(self) -> AnalyzerState | None:
+        """The analyzer that keys act on."""
+        return None
+
+    def draw(self) -> None:
+        if self.editor.active:
+            self.draw_typing()
+
+    def change(self, state: AnalyzerState, what: str, parts: dict[str, Any]) -> None:
+        """Ask why, then have it changed."""
+
+        def settle(because: str) -> None:
+            name = state.id
+            self.console_app.sitting.record(because)
+            self.ask(
+                "configure",
+                lambda reviews: reviews.configure(name, because=because, **parts),
+                self.changed,
+            )
+
+        self.ask_because(what, settle)
+
+    def changed(self, found: Sequence[ConfigChange]) -> None:
+        self.load()
+        self.say(
+            f"{plural(len(found), 'setting')} changed, written to the log" if found else "nothing differs"
+        )
+
+    def do_switch(self) -> None:
+        state = self.state
+        if state is None:
+            return
+        if state.settled is not None and state.settled.denied:
+            self.say("the host's policy denies it: deja loop policy shows where", "warning")
+            return
+        on = not (state.settled is not None and state.settled.enabled)
+        self.change(state, f"{'ENABLE' if on else 'DISABLE'} {short_id(state.id)}", {"enabled": on})
+
+    def do_run(self) -> None:
+        state = self.state
+        if state is None:
+            return
+        if state.settled is None or not state.settled.enabled:
+            self.say(f"{short_id(state.id)} is off: Space switches it on", "warning")
+            return
+        self.run_all((state.id,), quick=False)
+
+    def do_found(self) -> None:
+        """What it left in the queue."""
+        if self.state is not None:
+            self.console_app.go("queue", short_id(self.state.id))
+
+    def do_command(self) -> None:
+        if self.state is not None:
+            name, file = short_id(self.state.id), self.console_app.file
+            self.copy(f"deja loop analyzers {name} --db {file}", "command line")
+
+
+class AnalyzersScreen(SettingScreen):
+    """A row an analyzer; below or beside it what the selected one is and how it is set."""
+
+    scope = "analyzers"
+    DEFAULT_CSS = f"""
+    AnalyzersScreen #list {{ height: 1fr; }}
+    AnalyzersScreen #about {{ height: {BELOW}; }}
+    AnalyzersScreen.-wide #side {{ width: {SIDE_ROOM}; height: 1fr; }}
+    AnalyzersScreen.-wide #about {{ width: 1fr; height: 1fr; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted = ""
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="body"):
+            with Container(id="side"):
+                yield OneLine(id="head")
+                yield Rows(id="list", moved=self.moved)
+            yield Pager(id="about", more="Enter opens")
+        yield Reason(id="typed")
+
+    @property
+    def state(self) -> AnalyzerState | None:
+        return self.states[self.listing.selected] if self.states else None
+
+    def about(self, what: str) -> None:
+        self.wanted = what
+        if self.states is not None:
+            self.select()
+
+    def came(self, states: Sequence[AnalyzerState]) -> None:
+        super().came(states)
+        if self.wanted:
+            self.select()
+
+    def select(self) -> None:
+        """Put the mark on the analyzer that a link names, by its id or a start of its name."""
+        wanted, self.wanted = self.wanted, ""
+        for place, state in enumerate(self.states or ()):
+            if state.id == wanted or state.manifest.family == wanted or short_id(state.id).startswith(wanted):
+                self.listing.move_to(place)
+                return
+        self.say(f"there is no analyzer {wanted}", "warning")
+
+    def draw(self) -> None:
+        states = self.states
+        place = f"{self.listing.selected + 1}/{len(states)}" if states else ""
+        self.place_title(place)
+        self.set_hints(without=() if states else ("open", "switch", "run", "found"))
+        self.part(Pager, "about").edge = self.wide
+        if states:
+            cells, now_ms = shown.name_cells(states), self.console_app.now_ms()
+            self.part(OneLine, "head").show(line(" ", shown.list_head(cells)))
+            self.listing.show(
+                [state.id for state in states], lambda index: shown.list_row(states[index], cells, now_ms)
+            )
+        else:
+            self.listing.show([], lambda index: (), self.emptiness())
+        self.draw_about()
+        super().draw()
+
+    def emptiness(self) -> list[Line]:
+        if self.fault is not None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        return [line(Span(" reading …", "dim"))]
+
+    def draw_about(self) -> None:
+        state = self.state
+        room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
+        lines = shown.analyzer_lines(state, self.console_app.now_ms(), room) if state else []
+        self.part(Pager, "about").show(lines)
+
+    def moved(self) -> None:
+        states = self.states or ()
+        self.place_title(f"{self.listing.selected + 1}/{len(states)}")
+        self.draw_about()
+
+    def do_open(self) -> None:
+        if self.state is not None:
+            self.app.push_screen(AnalyzerScreen(self.state.id, self.states), lambda _: self.reload())
+
+
+class AnalyzerScreen(SettingScreen):
+    """The settings of one analyzer, a row each, with what the selected one takes."""
+
+    scope = "analyzer"
+    DEFAULT_CSS = """
+    AnalyzerScreen #facts { height: 5; }
+    AnalyzerScreen #list { height: 1fr; }
+    AnalyzerScreen #about { height: 4; }
+    """
+
+    def __init__(self, analyzer: str, states: Sequence[AnalyzerState] | None = None) -> None:
+        super().__init__()
+        self.analyzer = analyzer
+        self.states = states
+
+    def compose_body(self) -> ComposeResult:
+        yield Pager(id="facts")
+        yield Rows(id="list", moved=self.draw_about)
+        yield Pager(id="about")
+        yield Reason(id="typed")
+
+    @property
+    def state(self) -> AnalyzerState | None:
+        return next((one for one in self.states or () if one.id == self.analyzer), None)
+
+    @property
+    def settings(self) -> list[shown.Setting]:
+        return shown.settings(self.state) if self.state else []
+
+    @property
+    def setting(self) -> shown.Setting | None:
+        """The selected one."""
+        found = self.settings
+        return found[self.listing.selected] if self.listing.selected < len(found) else None
+
+    def draw(self) -> None:
+        state, found = self.state, self.settings
+        self.set_title(line(Span("deja ", "dim"), Span(analyzer_name(self.analyzer), "strong"), "  settings"))
+        self.set_hints(without=() if found else ("edit",))
+        if state is not None:
+            room = self.app.size.width
+            lines = shown.analyzer_lines(state, self.console_app.now_ms(), room - 1)
+            self.part(Pager, "facts").show([line(" ", one) for one in lines[: len(lines) - len(found)]])
+        none = line(
+            Span(" A layer sets something this analyzer does not take: see its state above.", "warning")
+        )
+        self.listing.show([one.name for one in found], lambda index: shown.setting_row(found[index]), [none])
+        self.draw_about()
+        super().draw()
+
+    def draw_about(self) -> None:
+        setting, room = self.setting, self.app.size.width
+        self.part(Pager, "about").show(
+            [line(" ", one) for one in shown.setting_lines(setting, room - 1)] if setting else []
+        )
+
+    def do_edit(self) -> None:
+        state, setting = self.state, self.setting
+        if state is None or setting is None:
+            return
+
+        def read(text: str) -> None:
+            try:
+                value = setting.read(text)
+            except (DejaError, ValueError, OverflowError):
+                self.say(f"{setting.name} takes {setting.takes}", "warning")
+                return
+            if value == setting.value and setting.layer == "file":
+                self.say("that is its value already", "warning")
+                return
+            told = "BACK TO DEFAULT" if value is None else clean(text.strip(), 24)
+            self.change(state, f"{clean(setting.name, 24)} = {told}", shown.change(state, setting, value))
+
+        self.ask_text(clean(setting.name, 24), read, setting.typed)
+
+    def do_quit(self) -> None:
+        self.dismiss()

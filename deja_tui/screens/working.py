@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What places that work share: long work one at a time, and a text that is typed at the bottom of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Event
+
+from textual import events
+
+from deja_tui.console.looking import Looked, look
+from deja_tui.errors import DejaError
+from deja_tui.present.line import line
+from deja_tui.present.overview import ran
+from deja_tui.screens.base import PlaceScreen
+from deja_tui.text import REASON_MAX
+from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.reason import Reason
+
+
+class WorkingScreen(PlaceScreen):
+    """Runs analyzers on the slow thread; Esc stops at the next pause."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.working = ""
+        self.stop = Event()
+
+    def begin(self, what: str, told: str) -> bool:
+        """Note that long work begins; False where some is under way."""
+        if self.working:
+            self.say(f"{self.working} is under way: Esc stops it at the next pause", "warning")
+            return False
+        self.working = what
+        self.stop.clear()
+        self.say(told)
+        return True
+
+    def run_all(self, names: Sequence[str], *, quick: bool) -> None:
+        """Run analyzers, at most five seconds (D29)."""
+        if not self.begin("a run", "the analyzers run …"):
+            return
+        stop = self.stop
+
+        def progress(done: int) -> None:
+            self.app.call_from_thread(self.say, f"{done} of {len(names)} analyzers ran …")
+
+        self.ask(
+            "run",
+            lambda reviews: look(reviews, names, quick=quick, stop=stop, progress=progress),
+            self.ran,
+            self.broke,
+            slow=True,
+        )
+
+    def ran(self, found: Looked) -> None:
+        self.working = ""
+        self.load()
+        self.flash.show_line(line(" ", ran(found.outcomes, found.done, found.of, self.console_app.file)))
+
+    def broke(self, fault: DejaError) -> None:
+        self.working = ""
+        self.say_error(fault)
+
+    def do_stop(self) -> None:
+        if self.working:
+            self.stop.set()
+            self.say(f"{self.working} stops at the next pause")
+
+
+class TypingScreen(WorkingScreen):
+    """A place in which a value and a reason can be typed; yields a `Reason` with the id ``typed`` in its body."""
+
+    DEFAULT_CSS = """
+    TypingScreen #typed { display: none; }
+    TypingScreen.-typing #typed { display: block; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.use: Callable[[str], None] = lambda text: None
+
+    @property
+    def editor(self) -> Reason:
+        return self.part(Reason, "typed")
+
+    def ask_text(
+        self, prompt: str, use: Callable[[str], None], text: str = "", *, limit: int | None = None
+    ) -> None:
+        """Have a text typed; Enter hands it to ``use``, which may ask for another one, Esc drops it."""
+        self.use = use
+        self.add_class("-typing")
+        self.editor.ask(prompt, text, limit=limit)
+        self.draw_typing()
+
+    def ask_because(self, prompt: str, use: Callable[[str], None]) -> None:
+        """Have a reason typed (D16): not blank, not over-long, not one of this sitting."""
+
+        def judge(text: str) -> None:
+            why_not = self.console_app.sitting.refusal(text)
+            if why_not:
+                self.say(why_not, "warning")
+                return
+            self.stop_typing()
+            use(text.strip())
+
+        self.ask_text(f"{prompt} BECAUSE", judge, limit=REASON_MAX)
+
+    def stop_typing(self) -> None:
+        self.editor.put_away()
+        self.remove_class("-typing")
+        self.draw()
+
+    def draw_typing(self) -> None:
+        keys = [Hint("Enter", "goes on"), Hint("Esc", "changes nothing"), Hint("^u", "empties")]
+        self.part(Hints, "hints").show_hints(keys)
+
+    def press(self, key: str, character: str | None) -> None:
+        if not self.editor.active or self.small:
+            super().press(key, character)
+            return
+        self.flash.clear()
+        if key == "enter":
+            self.use(self.editor.text)
+        elif key == "escape":
+            self.stop_typing()
+        elif not self.editor.take(key, character):
+            self.anywhere(key)
+
+    def pasted(self, event: events.Paste) -> None:
+        if self.editor.active:
+            self.editor.paste(event.text)
