@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deja_tui.capture.registry import MODULES
 from tests.cli.conftest import Deja
 from tests.support import ROOT, shared
 
@@ -52,6 +53,23 @@ def test_every_command_of_the_five_minutes_runs(
                 rows = deja(*argv, "--format", "json").json["recommendations"]
                 names = {"ONE": rows[0]["address"], "ANOTHER": rows[1]["address"]}
     assert names
+
+
+def test_every_command_of_the_doors_runs(deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As written, on a log of three equal failures: the gate ends with 2, the trail is written, every kind is named."""
+    line = '{"tool_name": "refund", "content": "rate limited", "is_error": true, "tool_call_id": "%d"}\n'
+    (tmp_path / "calls.jsonl").write_text("".join(line % number for number in range(5)))
+    monkeypatch.chdir(tmp_path)
+    section = README.partition("## Doors")[2].partition("\n## ")[0]
+    commands = [one.strip() for one in section.splitlines() if one.startswith("    ")]
+    assert len(commands) >= 6
+    for command in commands:
+        argv = shlex.split(command)
+        assert argv.pop(0) == "deja"
+        done = deja(*argv)
+        assert done.code == (2 if "--fail-on" in argv else 0), (command, done.err)
+    assert (tmp_path / "trail.jsonl").read_text().count("\n") >= 2
+    assert all(f"`{kind}`" in section for kind in MODULES)
 
 
 def test_the_python_example_runs_and_shows_a_finding(
