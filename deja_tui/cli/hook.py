@@ -235,22 +235,30 @@ def _write(value: Mapping[str, Any]) -> None:
 def _capture(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
     if not event:
         return
-    report = _captured(event, options)
-    if report.spooled:
-        told = f"deja: the memory could not be written; {report.spooled} captured items wait beside it and go in later."
+    spooled = _captured(event, options)
+    if spooled:
+        told = (
+            f"deja: the memory could not be written; {spooled} captured items wait beside it and go in later."
+        )
         _write({"systemMessage": told})
 
 
-def _captured(event: Mapping[str, Any], options: Mapping[str, str]) -> Any:
-    from deja_tui.capture.hooks.capture import Capture, Where
+def _captured(event: Mapping[str, Any], options: Mapping[str, str]) -> int:
+    """Capture what is new; how many items had to be spooled."""
+    from deja_tui.capture.hooks.grown import is_grown
 
     db = _db(options)
+    if not is_grown(db, event):
+        log("capture", "nothing-new")
+        return 0
+    from deja_tui.capture.hooks.capture import Capture, Where
+
     if "db" not in options:
         os.makedirs(os.path.dirname(os.path.abspath(db)), exist_ok=True)
     report = Capture(Where(db, options.get("ns"), _now())).run(event)
     counts = ("added", "completed", "skipped", "forgotten", "spooled", "redacted")
     log("capture", *report.codes, *(f"{name}={getattr(report, name)}" for name in counts))
-    return report
+    return report.spooled
 
 
 def _now() -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory, spool
-from deja_tui.capture.hooks import framing, transcript
+from deja_tui.capture.hooks import framing, grown
 from tests.support import ROOT, shared
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -404,7 +404,7 @@ def test_a_session_from_first_prompt_to_a_lesson_taken_back(
 
 def test_the_cursor_names_no_folder() -> None:
     """The setting of a cursor is a digest: a memory does not say where transcripts lay."""
-    assert "projects" not in transcript.cursor_key("/home/user/projects/t.jsonl")
+    assert "projects" not in grown.cursor_key("/home/user/projects/t.jsonl")
 
 
 def test_import_takes_in_what_waits(tmp_path: Path) -> None:
@@ -510,3 +510,21 @@ def test_a_recall_is_free_of_what_it_does_not_need(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert "five connections" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_capture_of_nothing_new_costs_next_to_nothing(tmp_path: Path) -> None:
+    """D47: a transcript that is as it was read last is not opened again; one that grew, or was rewritten, is."""
+    path, db, log = tmp_path / "t.jsonl", tmp_path / "m.deja", tmp_path / "log"
+    whole = shared("hostile/torn-last-line/after.jsonl").read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    hook("capture", stop(path), db)
+    assert not grown.is_grown(str(db), stop(path))
+    hook("capture", stop(path), db, DEJA_LOG=str(log))
+    assert "capture nothing-new" in log.read_text()
+    path.write_bytes(whole)
+    assert grown.is_grown(str(db), stop(path))
+    assert grown.is_grown(str(db), {**stop(path), **failure()})
+    hook("capture", stop(path), db)
+    assert not grown.is_grown(str(db), stop(path))
+    spool.lay_down(db, [])
+    assert grown.is_grown(str(db), stop(path))

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from deja_tui import spool
-from deja_tui.capture.hooks import ACTOR, BUSY_MS, transcript
+from deja_tui.capture.hooks import ACTOR, BUSY_MS, grown, transcript
 from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.redact import redact
 from deja_tui.capture.tame import Shears, digest, tame
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _SOURCE: Final = "claude-code"
 _NAME_MAX: Final = 200
-_AGENTS_MAX: Final = 64
 _CALL_EVENTS: Final = ("PostToolUseFailure", "PostToolUse")
 
 
@@ -60,7 +58,7 @@ class Capture:
         session = str(event.get("session_id") or "")
         call = call_of(event, self._where.now_ms)
         try:
-            for path in transcripts(event):
+            for path in grown.transcripts(event):
                 call = self._file(path, session, call)
             if call is not None:
                 self._store((call,), None)
@@ -71,7 +69,7 @@ class Capture:
 
     def _file(self, path: str, session: str, call: CaptureItem | None) -> CaptureItem | None:
         """One transcript to its end; what is left of the event's own call."""
-        key = transcript.cursor_key(path)
+        key = grown.cursor_key(path)
         place = self._cursor(key)
         while True:
             try:
@@ -144,24 +142,6 @@ class Capture:
             rows = [(item.type, item.source_key, dict(item.fields)) for item in items]
             spool.lay_down(self._where.db, rows, namespace=self._where.namespace, cursor=cursor)
             self.report.spooled += len(rows)
-
-
-def transcripts(event: Mapping[str, Any]) -> Iterator[str]:
-    """The files that may have grown: the session's own, and those of its sub-agents."""
-    path = event.get("transcript_path")
-    if not isinstance(path, str) or not path or "\0" in path:
-        return
-    path = os.path.expanduser(path)
-    if os.path.isfile(path):
-        yield path
-    folder = os.path.join(path.removesuffix(".jsonl"), "subagents")
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
-    except OSError:  # there is none: most sessions have no sub-agents
-        return
-    for name in names[:_AGENTS_MAX]:
-        if os.path.isfile(os.path.join(folder, name)):
-            yield os.path.join(folder, name)
 
 
 def call_of(event: Mapping[str, Any], now_ms: int) -> CaptureItem | None:

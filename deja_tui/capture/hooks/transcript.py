@@ -29,7 +29,8 @@ class Piece:
     Attributes:
         items: to store; ``cursor`` is to be kept in the same act.
         cursor: where the next reading begins: offset (bytes), records before it, the last time known (epoch ms), a digest
-            of the head of the file, so that another file under the same name is read from its beginning.
+            of the head of the file, so that another file under the same name is read from its beginning; ``seen``: size and
+            time of the file when it was read to its end.
         more: whether there is more to read now.
         redacted: how many secrets were taken out.
     """
@@ -40,20 +41,14 @@ class Piece:
     redacted: int
 
 
-def cursor_key(path: str) -> str:
-    """The setting that holds the cursor of a file; a digest, so that the memory does not name the folder it was in."""
-    return "capture:claude-code:" + xxhash.xxh3_64_hexdigest(
-        os.path.realpath(path).encode("utf-8", "surrogateescape")
-    )
-
-
 def read(path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: int) -> Piece | None:
     """The next piece of a transcript, None when nothing is new.
 
     ``session``: for records that name none. Raises OSError when the file cannot be read, IMP-E002 when it is no transcript.
     """
     with open(path, "rb") as source:
-        size = os.fstat(source.fileno()).st_size
+        found = os.fstat(source.fileno())
+        size = found.st_size
         start = _start(source, cursor, size)
         if start >= size:
             return None
@@ -61,7 +56,10 @@ def read(path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: i
         raw = _whole_lines(source, size - start)
     fresh = start == 0
     before = dict(cursor or {}) if not fresh else {}
-    return _piece(path, raw, start, size, before, session, now_ms)
+    piece = _piece(path, raw, start, size, before, session, now_ms)
+    if not piece.more:
+        piece.cursor["seen"] = [size, found.st_mtime_ns]
+    return piece
 
 
 def _start(source: io.BufferedReader, cursor: Mapping[str, Any] | None, size: int) -> int:
