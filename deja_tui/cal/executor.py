@@ -34,6 +34,7 @@ from deja_tui.cal.results import (
     Grains,
     MultiFormatted,
     Result,
+    taken,
     with_warnings,
 )
 from deja_tui.cal.writes import Writes, not_offered
@@ -341,9 +342,9 @@ class Executor:
                 return _as_grains(result)
             text = self._rendered(result, spec, variables)
             name = spec.format if isinstance(spec.format, str) else "template"
-            return Formatted(text, name, len(result.rows), result.warnings)
+            return Formatted(text, name, len(result.rows), result.warnings, taken(result))
         texts = {spec.key: self._rendered(result, spec, variables) for spec in format.specs}
-        return MultiFormatted(texts, len(result.rows), result.warnings)
+        return MultiFormatted(texts, len(result.rows), result.warnings, taken(result))
 
     def _rendered(
         self, result: Grains | Assembled, spec: ast.FormatSpec, variables: tuple[tuple[str, str], ...]

@@ -130,12 +130,41 @@ class Assembled:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """What a text under a budget was made of: the addresses that are in it and those that did not fit, and its cost."""
+
+    included: tuple[str, ...]
+    dropped: tuple[str, ...]
+    used: int
+    limit: int
+    unit: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "included": list(self.included),
+            "dropped": list(self.dropped),
+            "budget": {"unit": self.unit, "limit": self.limit, "used": self.used},
+        }
+
+
+def taken(result: Grains | Assembled) -> Taken | None:
+    """What was taken and left out of a result under a budget; None where there was none."""
+    context = result.context
+    if context is None or context.total is None:
+        return None
+    included = tuple(row.hash for row in result.rows)
+    dropped = tuple(row.hash for row in context.omitted)
+    return Taken(included, dropped, context.used, context.total, context.unit)
+
+
+@dataclass(frozen=True, slots=True)
 class Formatted:
     kind = "formatted"
     text: str
     format: str
     grain_count: int
     warnings: tuple[str, ...] = ()
+    taken: Taken | None = None
 
     def as_json(self) -> dict[str, Any]:
         told = {
@@ -143,6 +172,7 @@ class Formatted:
             "text": self.text,
             "format": self.format,
             "grain_count": self.grain_count,
+            **(self.taken.as_json() if self.taken else {}),
         }
         return _warned(told, self.warnings)
 
@@ -153,9 +183,11 @@ class MultiFormatted:
     formats: Mapping[str, str]
     grain_count: int
     warnings: tuple[str, ...] = ()
+    taken: Taken | None = None
 
     def as_json(self) -> dict[str, Any]:
         told = {"type": "multi_formatted", "formats": dict(self.formats), "grain_count": self.grain_count}
+        told |= self.taken.as_json() if self.taken else {}
         return _warned(told, self.warnings)
 
 

@@ -209,3 +209,13 @@ def test_what_cannot_be_assembled_is_refused(text: str, code: str, told: Told) -
     with pytest.raises(CalError) as caught:
         told(text, {"n": 16_001})
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("form", ["sml", "toon", "markdown", "text", "table", "[sml AS a, text AS b]"])
+def test_a_text_says_what_is_in_it_and_what_was_left_out(filled: Memory, told: Told, form: str) -> None:
+    """ASM-1: in every form the addresses of what is in a text and of what did not fit are reported, with its cost."""
+    statement = f"ASSEMBLE FROM {TWO} BUDGET 60"
+    rows, text = told(statement), told(f"{statement} FORMAT {form}")
+    assert rows["dropped"]
+    assert (text["included"], text["dropped"]) == (rows["included"], rows["dropped"])
+    assert text["budget"]["used"] == rows["total_tokens"] <= text["budget"]["limit"] == 60
