@@ -81,10 +81,10 @@ def export(since: str | None, until: str | None, out: Path | None, db: Path | No
 
     Example: deja audit export --since 2026-03-01 --out march.jsonl
     """
-    from deja_tui.store.grains import parse_time
+    from deja_tui.store.asof import wall
 
-    first = None if since is None else parse_time(since, "--since")
-    last = None if until is None else parse_time(until, "--until")
+    first = None if since is None else wall(since, "--since")
+    last = None if until is None else wall(until, "--until")
     with open_memory(db, actor=actor, read_only=True) as memory:
         with memory.store.snapshot():
             rows = list(trail(memory, first, last))

@@ -165,7 +165,8 @@ def reflect(
     Example: deja loop reflect --dry-run
     """
     with open_memory(db, actor=actor, telemetry="aggregate") as memory:
-        found = memory.loop.reflect(only=only, dry_run=dry_run)
+        with output.working("looking"):
+            found = memory.loop.reflect(only=only, dry_run=dry_run)
         _report(memory, found, quiet=quiet, as_json=as_json)
 
 

@@ -39,7 +39,8 @@ def precision(
     from deja_tui.precision import judge, load
     from deja_tui.present.precision import lines
 
-    report = judge(load(directory), commands=commands, limit_ms=analyzer_limit)
+    with output.working("judging"):
+        report = judge(load(directory), commands=commands, limit_ms=analyzer_limit)
     if as_json:
         scores = [{**asdict(one), "precision": one.precision, "recall": one.recall} for one in report.scores]
         output.as_json({**asdict(report), "scores": scores})
@@ -83,7 +84,7 @@ def replay(
     Example: deja loop replay --set duplicate_sweep.jaccard=0.85 --window 90d
     """
     from deja_tui.present.replay import lines
-    from deja_tui.store.grains import parse_time
+    from deja_tui.store.asof import wall
 
     settings: dict[str, dict[str, Any]] = {}
     for told in assignments:
@@ -92,12 +93,12 @@ def replay(
         if not sign or not dot or not analyzer or not name:
             raise click.UsageError("A setting is written ANALYZER.NAME=VALUE.")
         settings.setdefault(analyzer, {})[name] = _value(value)
-    with open_memory(db, actor=actor, read_only=True, telemetry="off") as memory:
+    with open_memory(db, actor=actor, read_only=True, telemetry="off") as memory, output.working("replaying"):
         found = memory.loop.replay(
             settings,
             window_ms=window,
             every_ms=every,
-            at=[parse_time(time, "--at") for time in times],
+            at=[wall(time, "--at") for time in times],
             only=only,
         )
     if as_json:

@@ -138,7 +138,8 @@ def verify(deep: bool, rebuild: bool, db: Path | None, namespace: str, actor: st
 
     Example: deja verify --db agent.deja
     """
-    with open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild) as memory:
+    opened = open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild)
+    with opened as memory, output.working("checking"):
         before = memory.verify(deep=True) if rebuild else ()
         faults = memory.verify(deep=deep, rebuild=rebuild)
     if as_json:

@@ -184,7 +184,7 @@ def bundle(file: Path, since: int, db: Path | None, actor: str, as_json: bool) -
 
     Example: deja bundle backup.mgb
     """
-    with open_memory(db, actor=actor, read_only=True) as memory:
+    with open_memory(db, actor=actor, read_only=True) as memory, output.working("writing"):
         written = memory.bundle(file, since=since)
     if as_json:
         output.as_json(asdict(written))
@@ -206,7 +206,7 @@ def import_bundle(file: Path, db: Path | None, actor: str, as_json: bool) -> int
 
     Example: deja import-bundle backup.mgb --db copy.deja
     """
-    with open_memory(db, actor=actor, create=True) as memory:
+    with open_memory(db, actor=actor, create=True) as memory, output.working("reading"):
         report = memory.import_bundle(file)
     if as_json:
         told = asdict(report)
@@ -243,7 +243,10 @@ def restore(
     """
     from deja_tui.facade import Memory
 
-    report = Memory.restore(source or db or default_path(), target, until=until, because=because, actor=actor)
+    with output.working("restoring"):
+        report = Memory.restore(
+            source or db or default_path(), target, until=until, because=because, actor=actor
+        )
     if as_json:
         output.as_json({"path": str(target), **asdict(report)})
         return
@@ -281,7 +284,7 @@ def push(folder: Path, fresh: bool, db: Path | None, actor: str, as_json: bool) 
 
     Example: deja segments push ~/shared/memory
     """
-    with open_memory(db, actor=actor) as memory:
+    with open_memory(db, actor=actor) as memory, output.working("writing"):
         pushed = memory.push_segments(folder, fresh=fresh)
     if as_json:
         output.as_json(asdict(pushed))
@@ -306,7 +309,7 @@ def pull(folder: Path, db: Path | None, actor: str, as_json: bool) -> int:
 
     Example: deja segments pull ~/shared/memory
     """
-    with open_memory(db, actor=actor, create=True) as memory:
+    with open_memory(db, actor=actor, create=True) as memory, output.working("reading"):
         followed = memory.pull_segments(folder)
     if as_json:
         output.as_json({"copies": [asdict(one) for one in followed]})

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``deja`` alone: what to do next, for the file that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Deja
+from tests.support import DAY, NOW
+
+
+def states(deja: Deja) -> list[str]:
+    told: dict[str, Any] = deja("next", "--format", "json").json
+    return [step["state"] for step in told["next"]]
+
+
+def test_each_state_of_a_file_has_its_next_step(
+    deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No file, empty, never run and not wired, waiting, approved, long quiet; alone and as a verb the same lines."""
+    path = tmp_path / "own.deja"
+    monkeypatch.setenv("DEJA_DB", str(path))
+    assert set(states(deja)) == {"no_file"}
+    alone = deja()
+    assert alone.code == 0
+    assert alone.out == deja("next").out
+    for word in ("deja demo", "deja init", "deja import", "--help"):
+        assert word in alone.out
+    assert not path.exists()
+    assert deja("init", "--db", path).code == 0
+    assert states(deja) == ["empty", "not_wired"]
+    assert deja("add", "a", "b", "c").code == 0
+    assert states(deja) == ["never_run", "not_wired"]
+    for _ in range(3):
+        assert deja("record-tool-call", "refund", "rate limited", "--error").code == 0
+    assert states(deja) == ["never_run"]
+    assert deja("loop", "run").code == 0
+    assert states(deja) == ["pending"]
+    address = deja("loop", "list", "--format", "json").json["recommendations"][0]["address"]
+    assert deja("loop", "approve", address, "--because", "seen three times").code == 0
+    assert "approved" in states(deja)
+    monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW + 8 * DAY))
+    assert {"stale", "quiet"} <= set(states(deja))
+    for step in deja("next", "--format", "json").json["next"]:
+        assert step["command"].startswith("deja ")
