@@ -82,10 +82,26 @@ def main(runs: int = 9) -> None:
             ("recall, 2,000 facts", [*hook, "recall", "--db", str(db)], prompt, lambda: None),
             ("capture, 64 KB new", [*hook, "capture", "--db", str(db)], stop, grown.grow),
             ("capture, nothing new", [*hook, "capture", "--db", str(db)], stop, lambda: None),
+            ("session-end, nothing new", [*hook, "session-end", "--db", str(db)], stop, settled(db)),
         )
         for name, words, told, before in rows:
             spent = cpu(words, told, runs, before)
             print(f"{name:48} {spent:7.1f} ms {spent / bar:5.1f}x")
+
+
+def settled(db: Path) -> Callable[[], None]:
+    """Runs the loop once, so that nothing is new for the next run."""
+    done: list[bool] = []
+
+    def settle() -> None:
+        from deja_tui import Memory
+
+        if not done:
+            with Memory.open(db) as memory:
+                memory.loop.run()
+            done.append(True)
+
+    return settle
 
 
 def fill(db: Path) -> None:

@@ -286,6 +286,11 @@ def _session_end(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
     db = _db(options)
     if not os.path.exists(db):
         return
+    from deja_tui.capture.hooks.grown import is_gate_shut
+
+    if is_gate_shut(db, MIN_NEW, MIN_NEW_ERRORS):
+        log("session-end", "skipped", "min_new_not_met", "stored=0")
+        return
     from deja_tui.capture.hooks import ACTOR, BUSY_MS
     from deja_tui.facade import Memory
     from deja_tui.loop_settings import host_policy

@@ -528,3 +528,20 @@ def test_a_capture_of_nothing_new_costs_next_to_nothing(tmp_path: Path) -> None:
     assert not grown.is_grown(str(db), stop(path))
     spool.lay_down(db, [])
     assert grown.is_grown(str(db), stop(path))
+
+
+def test_the_quick_gate_is_the_gate_of_the_run(tmp_path: Path) -> None:
+    """The two counts that a hook reads say what the run would have said, before and after runs and erasures."""
+    db = tmp_path / "m.deja"
+    with Memory.open(db) as memory:
+        for step in range(1, 60):
+            address = memory.add_fact("a", "b", f"c{step}")
+            if step % 9 == 0:
+                memory.record_tool_call("t", f"failed {step}", is_error=True, call_id=f"k{step}")
+            if step % 13 == 0:
+                memory.forget(address, because="a try")
+            skipped = memory.loop.run(min_new=20, min_new_errors=3, dry_run=True).outcome == "skipped"
+            assert grown.is_gate_shut(str(db), 20, 3) == skipped, step
+            if step == 40:
+                memory.loop.run()
+    assert not grown.is_gate_shut(str(tmp_path / "none.deja"), 20, 3)

@@ -65,3 +65,26 @@ def _is_read(memory: apsw.Connection, path: str) -> bool:
             os.stat(path).st_mtime_ns,
         ]
     return False
+
+
+def is_gate_shut(db: str, min_new: int, min_new_errors: int) -> bool:
+    """Whether a run with these gates would certainly be skipped: the two counts of `engine.pipeline.gate`, a test compares.
+
+    False when in doubt: then the run itself decides.
+    """
+    try:
+        memory = apsw.Connection(os.path.realpath(db), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            memory.set_busy_timeout(_BUSY_MS)
+            sql = "SELECT name, value FROM counter WHERE name IN ('grains', 'errors')"
+            here = dict(memory.execute(sql))
+            last: Any = {}
+            for (value,) in memory.execute("SELECT value FROM setting WHERE key = 'loop.last_run'"):
+                last = json.loads(value)
+            grains = here.get("grains", 0) - int(last.get("grains", 0))
+            errors = here.get("errors", 0) - int(last.get("errors", 0))
+            return bool(grains < min_new and errors < min_new_errors)
+        finally:
+            memory.close()
+    except (apsw.Error, OSError, ValueError, TypeError, AttributeError):
+        return False
