@@ -19,13 +19,19 @@ SCOPES: Final = (
     "analyzer",
     "detail",
     "walker",
+    "outcomes",
     "receipt",
     "summary",
     "help",
 )
 READING: Final = SCOPES
 # The screens that have a number: each is a place of its own, the others stand on one of them.
-PLACES: Final = (("overview", "1", "Overview"), ("queue", "3", "Queue"), ("analyzers", "4", "Analyzers"))
+PLACES: Final = (
+    ("overview", "1", "Overview"),
+    ("queue", "3", "Queue"),
+    ("analyzers", "4", "Analyzers"),
+    ("outcomes", "5", "Outcomes"),
+)
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
 FROM_HERE: Final = (*PLACE_SCOPES, "detail", "analyzer")
 
@@ -60,6 +66,13 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("queue.open", ("enter", "l", "right"), "open the recommendation", ("queue",), hint="open"),
     Action(
         "overview.open", ("enter", "l", "right"), "open what the row is about", ("overview",), hint="open"
+    ),
+    Action(
+        "outcomes.open",
+        ("enter", "l", "right"),
+        "open the audit trail, or the analyzer",
+        ("outcomes",),
+        hint="trail",
     ),
     Action("analyzers.open", ("enter", "l", "right"), "open its settings", ("analyzers",), hint="settings"),
     Action(
@@ -176,12 +189,17 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("move.page_up", ("ctrl+u", "pageup"), "page up", READING),
     Action("move.next_section", ("]",), "next section", READING),
     Action("move.previous_section", ("[",), "previous section", READING),
-    Action("app.copy", ("y",), "send the address to the terminal's clipboard", ("queue", "detail", "walker")),
+    Action(
+        "app.copy",
+        ("y",),
+        "send the address to the terminal's clipboard",
+        ("queue", "detail", "walker", "outcomes"),
+    ),
     Action(
         "app.command",
         ("C",),
         "send the command line to the terminal's clipboard",
-        ("queue", "detail", "walker", "overview", "analyzers", "analyzer"),
+        ("queue", "detail", "walker", "overview", "analyzers", "analyzer", "outcomes"),
     ),
     Action("app.reload", ("r",), "read again", FROM_HERE),
     Action("app.theme", ("T",), "next theme", READING),

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.outcomes import Reviewed
 
 Answered = TypeVar("Answered")
 
@@ -44,6 +45,8 @@ class Reviews(Protocol):
     def rollback(self, address: str, *, because: str) -> Receipt: ...
 
     def health(self) -> Health: ...
+
+    def outcomes(self) -> Sequence[Reviewed]: ...
 
     def analyzers(self) -> Sequence[AnalyzerState]: ...
 

@@ -23,6 +23,7 @@ from deja_tui.present.reasons import Sitting
 from deja_tui.screens.analyzers import AnalyzersScreen
 from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import Walk
@@ -102,6 +103,7 @@ class DejaApp(App[None], inherit_bindings=False):
             "overview": OverviewScreen(),
             "queue": QueueScreen(),
             "analyzers": AnalyzersScreen(),
+            "outcomes": OutcomesScreen(),
         }
         self.polling = False
         self.theme_name = theme

@@ -328,6 +328,9 @@ class DejaScreen(Screen[None]):
     def do_analyzers(self) -> None:
         self.console_app.go("analyzers", self.links_to("analyzers"))
 
+    def do_outcomes(self) -> None:
+        self.console_app.go("outcomes", self.links_to("outcomes"))
+
     def links_to(self, place: str) -> str:
         """What a place should show when one comes to it from here; empty: as it was left."""
         return ""

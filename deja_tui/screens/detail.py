@@ -150,7 +150,11 @@ class DetailScreen(ReadingScreen):
         )
 
     def links_to(self, place: str) -> str:
-        return self.detail.recommendation.analyzer if self.detail and place == "analyzers" else ""
+        if self.detail is None:
+            return ""
+        body = self.detail.recommendation
+        measured = body.address if self.detail.outcomes else body.analyzer
+        return {"analyzers": body.analyzer, "outcomes": measured}.get(place, "")
 
     # --- what keys do -------------------------------------------------------------------------------
 

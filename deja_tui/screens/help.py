@@ -18,6 +18,7 @@ NAMES: Final = {
     "queue": "Queue",
     "analyzers": "Analyzers",
     "analyzer": "Analyzer",
+    "outcomes": "Outcomes",
     "detail": "Detail",
     "walker": "Walker",
     "receipt": "Receipt",

@@ -9,6 +9,7 @@ from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, r
 from deja_tui.screens.analyzers import AnalyzerScreen, AnalyzersScreen
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.help import HelpScreen
+from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import WalkerScreen
@@ -17,6 +18,7 @@ SCREENS = {
     "overview": OverviewScreen,
     "analyzers": AnalyzersScreen,
     "analyzer": AnalyzerScreen,
+    "outcomes": OutcomesScreen,
     "queue": QueueScreen,
     "detail": DetailScreen,
     "walker": WalkerScreen,

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deja_tui.engine.objects import Activation, Chain
+from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import nothing
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, destroyer, reader
+from tests.support import DAY, NOW
 
 BAD = "\x1b[2J[@click=app.quit]x[/] \u202eevil\u2069 pay\u200bpal 日本 ok» = fact safe"
 SIZES = ((80, 24), (120, 40))
@@ -26,6 +28,7 @@ SVG = (
     "queue-mono",
     "overview",
     "analyzers",
+    "outcomes",
 )
 
 
@@ -106,6 +109,30 @@ def no_analyzers() -> FakeReviews:
     reviews.faults["analyzers"] = DejaError(
         "STO-E004", "the file is locked by another writer", "try again in a moment"
     )
+    return reviews
+
+
+def no_outcomes() -> FakeReviews:
+    reviews = FakeReviews()
+    reviews.faults["outcomes"] = DejaError(
+        "STO-E004", "the file is locked by another writer", "try again in a moment"
+    )
+    return reviews
+
+
+def measured(bad: str = "") -> FakeReviews:
+    """One lesson applied and measured after a day and a week; one rejected."""
+    reviews = mixed()
+    body = build.tool_failure().recommendation
+    if bad:
+        told = replace(body.summary, args=dict.fromkeys(body.summary.args, bad))
+        body = replace(body, analyzer=bad, summary=told)
+    for days, (before, after, n) in ((1, (5, 1, 9)), (7, (8, 2, 20))):
+        one = Outcome(
+            body.address, TOOL_ERRORS, days * DAY, NOW - 8 * DAY, before, n, after, n, NOW - (8 - days) * DAY,
+            build.address(f"outcome {days}"), 3,
+        )  # fmt: skip
+        reviews.measured.insert(0, Reviewed(one, "applied", body))
     return reviews
 
 
@@ -201,6 +228,11 @@ CASES: dict[str, Case] = {
     "analyzer": Case(("4", "enter", "j")),
     "analyzer-value": Case(("4", "enter", "enter", "type:5")),
     "analyzer-hostile": Case(("4", "enter"), strange),
+    "outcomes": Case(("5", "j", "j", "j"), measured),
+    "outcomes-analyzer": Case(("5",), measured),
+    "outcomes-empty": Case(("5",), bare),
+    "outcomes-unreadable": Case(("5",), no_outcomes),
+    "outcomes-hostile": Case(("5", "j"), lambda: measured(BAD)),
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),

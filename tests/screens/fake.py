@@ -11,6 +11,7 @@ from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt, RunOutcome
+from deja_tui.engine.outcomes import Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import standing
@@ -48,6 +49,7 @@ class FakeReviews:
         self.standing = standing()
         self.ran: list[tuple[str, ...]] = []
         self.parts: list[dict[str, Any]] = []
+        self.measured: list[Reviewed] = []
         self.faults_found: list[object] = []
         self.fault: DejaError | None = None
         self.faults: dict[str, DejaError] = {}
@@ -103,6 +105,10 @@ class FakeReviews:
     def health(self) -> Health:
         self.stumble("health")
         return self.standing
+
+    def outcomes(self) -> Sequence[Reviewed]:
+        self.stumble("outcomes")
+        return self.measured
 
     def analyzers(self) -> Sequence[AnalyzerState]:
         self.stumble("analyzers")

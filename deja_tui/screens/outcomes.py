@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outcomes: what was decided of each analyzer and what was measured since, in counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.errors import DejaError
+from deja_tui.present import measured as shown
+from deja_tui.present.line import Line, Span, line, wrapped
+from deja_tui.present.outcomes import NONE_YET
+from deja_tui.screens.base import PlaceScreen
+from deja_tui.screens.detail import DetailScreen
+from deja_tui.text import clean
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.rows import Rows
+
+SIDE_ROOM: Final = 78
+BELOW: Final = 7
+
+
+class OutcomesScreen(PlaceScreen):
+    """A row an analyzer and a row a measurement; below or beside them the selected one with both spans."""
+
+    scope = "outcomes"
+    DEFAULT_CSS = f"""
+    OutcomesScreen #list {{ height: 1fr; }}
+    OutcomesScreen #about {{ height: {BELOW}; }}
+    OutcomesScreen.-wide #side {{ width: {SIDE_ROOM}; height: 1fr; }}
+    OutcomesScreen.-wide #about {{ width: 1fr; height: 1fr; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[shown.Entry] | None = None
+        self.fault: DejaError | None = None
+        self.wanted = ""
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="body"):
+            with Container(id="side"):
+                yield OneLine(id="head")
+                yield Rows(id="list", moved=self.moved)
+            yield Pager(id="about", more="Enter opens")
+
+    @property
+    def entry(self) -> shown.Entry | None:
+        """The selected row."""
+        return self.entries[self.listing.selected] if self.entries else None
+
+    def load(self) -> None:
+        self.count_pending()
+        self.ask(
+            "outcomes",
+            lambda reviews: shown.entries(reviews.queue(None), reviews.outcomes()),
+            self.came,
+            self.failed,
+        )
+
+    def came(self, entries: list[shown.Entry]) -> None:
+        self.entries, self.fault = entries, None
+        self.draw()
+        if self.wanted:
+            self.select()
+        self.told_again()
+
+    def failed(self, fault: DejaError) -> None:
+        self.fault = fault
+        self.asked_again = False
+        self.say_error(fault)
+        self.draw()
+
+    def about(self, what: str) -> None:
+        self.wanted = what
+        if self.entries is not None:
+            self.select()
+
+    def select(self) -> None:
+        """Put the mark on what a link is about: a recommendation that was measured, or an analyzer."""
+        wanted, self.wanted = self.wanted, ""
+        for place, entry in enumerate(self.entries or ()):
+            if entry.key.startswith(wanted):
+                self.listing.move_to(place)
+                return
+        self.say(f"nothing was measured of {wanted[:12]} yet", "warning")
+
+    def draw(self) -> None:
+        entries = self.entries
+        self.place_title(f"{self.listing.selected + 1}/{len(entries)}" if entries else "")
+        self.set_hints(without=() if entries else ("open",))
+        self.part(Pager, "about").edge = self.wide
+        if entries:
+            self.part(OneLine, "head").show(line(" ", shown.head()))
+            self.listing.show([one.key for one in entries], lambda index: shown.entry_row(entries[index]))
+        else:
+            self.part(OneLine, "head").show(())
+            self.listing.show([], lambda index: (), self.emptiness())
+        self.draw_about()
+
+    def emptiness(self) -> list[Line]:
+        if self.fault is not None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        if self.entries is None:
+            return [line(Span(" reading …", "dim"))]
+        run = f"deja loop run --db {clean(self.console_app.file, 200)}"
+        room = (SIDE_ROOM if self.wide else self.app.size.width) - 2
+        return [line(" ", one) for one in wrapped([line(NONE_YET), line(Span("run: ", "dim"), run)], room, 0)]
+
+    def draw_about(self) -> None:
+        entry = self.entry
+        room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
+        self.part(Pager, "about").show(shown.entry_lines(entry, room) if entry else [])
+
+    def moved(self) -> None:
+        self.place_title(f"{self.listing.selected + 1}/{len(self.entries or ())}")
+        self.draw_about()
+
+    def do_open(self) -> None:
+        entry = self.entry
+        if entry is None:
+            return
+        if entry.address is None:
+            self.console_app.go("analyzers", entry.analyzer)
+        else:
+            self.app.push_screen(DetailScreen(entry.address, at="trail"), lambda _: self.reload())
+
+    def do_copy(self) -> None:
+        if self.entry is not None:
+            self.copy(self.entry.address or self.entry.analyzer, "address" if self.entry.address else "name")
+
+    def do_command(self) -> None:
+        self.copy(f"deja loop outcomes --db {self.console_app.file}", "command line")
