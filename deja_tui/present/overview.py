@@ -58,7 +58,7 @@ def facts(
 
 def _verified(found: Verified | None, now_ms: int) -> Line:
     if found is None:
-        return line(Span("not verified in this sitting: V", "dim"))
+        return line(Span("V verifies", "dim"))
     when = f" {age(now_ms - found.at)} ago"
     if found.faults:
         return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify")

@@ -161,6 +161,7 @@ class OverviewScreen(WorkingScreen):
         self.working = ""
         self.verified = shown.Verified(self.console_app.now_ms(), faults)
         self.draw()
+        self.load()
         self.say(
             f"{faults} faults: deja verify" if faults else "verified: no fault", "error" if faults else "ok"
         )

@@ -70,7 +70,7 @@ async def test_it_shows_what_the_file_is_and_when_it_was_verified() -> None:
     """D55: claims, sizes, verification of this sitting, time to the first recommendation."""
     async with console(at="overview") as user:
         assert "1 contested" in user.text
-        assert "12.4 MB, log 4.1 kB · not verified in this sitting: V" in user.text
+        assert "12.4 MB, log 4.1 kB · V verifies" in user.text
         assert " first finding 0s after the first grain" in user.rows
         await user.press("V")
         assert user.flash == "verified: no fault"
