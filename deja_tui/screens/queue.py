@@ -252,8 +252,9 @@ class QueueScreen(PlaceScreen):
 
     def show_preview(self) -> None:
         """Draw the selected recommendation, and ask for it when it is not known yet."""
-        row = self.row
-        if row is None or not self.is_attached:
+        # A timer may come when another place is looked at, or when the console ends and the list is gone.
+        row = self.row if self.is_current else None
+        if row is None:
             return
         found = self.details.get(row.address)
         if found is not None:
@@ -271,8 +272,8 @@ class QueueScreen(PlaceScreen):
             )
 
     def show_glance(self) -> None:
-        row = self.row
-        if row is not None and row.address not in self.details and self.is_attached:
+        row = self.row if self.is_current else None
+        if row is not None and row.address not in self.details:
             self.preview.show(self.glance(row))
 
     def previewed(self, found: Detail) -> None:
