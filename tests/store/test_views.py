@@ -91,7 +91,7 @@ def test_a_call_without_a_known_outcome_counts_neither_way(store: Store) -> None
 
 
 def test_duplicates_are_grouped_by_folded_text(store: Store) -> None:
-    """The very same namespace; subject, relation and object after folding; live only; ordered by time, then address."""
+    """The very same namespace; subject, relation and object after folding; live only; ordered by time, HLC (D3), then address."""
     rng = random.Random(3)
     words = ["Tea", "tea", " tea ", "TEA", "coffee", "Stra\u00dfe", "STRASSE", "caf\u00e9", "CAFE\u0301"]
     grains = [
@@ -117,7 +117,8 @@ def test_duplicates_are_grouped_by_folded_text(store: Store) -> None:
     for namespaces in (None, ["shared"], ["Shared", "x"], ["loop"], []):
         groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for g in sorted(
-            store.scan("fact", namespaces=namespaces, live_only=True), key=lambda g: (g.created_at, g.address)
+            store.scan("fact", namespaces=namespaces, live_only=True),
+            key=lambda g: (g.created_at, g.hlc, g.address),
         ):
             said = (g.get(part) for part in ("subject", "relation", "object"))
             groups[g.namespace, *map(fold, said)].append(g.address)
