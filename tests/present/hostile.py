@@ -37,3 +37,8 @@ _NEVER = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 def harmless(shown: str) -> bool:
     """Whether nothing in a shown line can act or hide."""
     return not any(unicodedata.category(char) in _NEVER for char in shown)
+
+
+def in_turn(sizes: list[tuple[int, int]]) -> list[tuple[str, tuple[int, int]]]:
+    """Every text once, the sizes in turn: what a text does to a screen does not depend on all of both."""
+    return [(name, sizes[number % len(sizes)]) for number, name in enumerate(HOSTILE)]

@@ -16,7 +16,7 @@ from deja_tui.present.health import short_id
 from deja_tui.present.settings import change, settings
 from deja_tui.screens.analyzers import AnalyzerScreen, AnalyzersScreen
 from deja_tui.screens.queue import QueueScreen
-from tests.present.hostile import HOSTILE
+from tests.present.hostile import HOSTILE, in_turn
 from tests.present.standing import standing
 from tests.screens.cases import strange
 from tests.screens.fake import FakeReviews
@@ -183,8 +183,7 @@ async def test_the_command_line_can_be_copied_and_q_goes_back_from_the_page() ->
         assert isinstance(user.screen, AnalyzersScreen)
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name,size", in_turn([(60, 20), (80, 24), (120, 40)]))
 async def test_hostile_manifests_stay_text(name: str, size: tuple[int, int]) -> None:
     """Ids, titles, states: on the list and on the page."""
     async with console(strange(HOSTILE[name]), size, at="analyzers") as user:

@@ -15,7 +15,7 @@ from deja_tui.engine.objects import Chain, Detail
 from deja_tui.errors import DejaError
 from deja_tui.text import cells, door
 from tests.present import build
-from tests.present.hostile import HOSTILE, harmless
+from tests.present.hostile import HOSTILE, harmless, in_turn
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, console
 from tests.support import ROOT, shared
@@ -82,8 +82,7 @@ def at(row: str, start: int, end: int) -> str:
     return out
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name,size", in_turn([(80, 24), (120, 40)]))
 async def test_hostile_text_on_every_screen(name: str, size: tuple[int, int]) -> None:
     """Queue, filter, detail, all fields, walker, reason, receipt, end, help, errors: nothing acts, nothing shifts."""
     bad = HOSTILE[name]

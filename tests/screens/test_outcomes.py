@@ -11,7 +11,7 @@ from deja_tui.errors import DejaError
 from deja_tui.screens.analyzers import AnalyzersScreen
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.outcomes import OutcomesScreen
-from tests.present.hostile import HOSTILE
+from tests.present.hostile import HOSTILE, in_turn
 from tests.screens.cases import measured
 from tests.screens.fake import FakeReviews
 from tests.screens.test_hostile import sane
@@ -86,8 +86,7 @@ async def test_a_link_to_what_was_not_measured_says_so() -> None:
         assert "nothing was measured of ffff yet" in user.flash
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name,size", in_turn([(60, 20), (80, 24), (120, 40)]))
 async def test_hostile_names_and_summaries_stay_text(name: str, size: tuple[int, int]) -> None:
     """On an analyzer's row and on a measurement's."""
     async with console(measured(HOSTILE[name]), size, at="outcomes") as user:

@@ -15,7 +15,7 @@ from deja_tui.errors import DejaError
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import WalkerScreen
-from tests.present.hostile import HOSTILE
+from tests.present.hostile import HOSTILE, in_turn
 from tests.present.standing import nothing
 from tests.screens.cases import strange
 from tests.screens.fake import FakeReviews
@@ -189,8 +189,7 @@ async def test_a_change_behind_another_place_is_read_when_one_returns() -> None:
         assert "77 live grains" in user.text
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name,size", in_turn([(60, 20), (80, 24), (120, 40)]))
 async def test_hostile_names_and_reasons_stay_text(name: str, size: tuple[int, int]) -> None:
     """Names of analyzers, their faults, claims and warnings: nothing acts, nothing shifts."""
     bad = HOSTILE[name]
