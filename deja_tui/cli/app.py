@@ -22,6 +22,7 @@ _ROOT: Final[dict[str, tuple[str, str, str]]] = {
     "review": ("deja_tui.cli.review", "review", "Review the queue line by line, on any terminal."),
     "next": ("deja_tui.cli.next", "next_", "Say what to do next with this memory."),
     "import": ("deja_tui.cli.capture", "import_", "Bring transcripts into a memory."),
+    "hook": ("deja_tui.cli.hook_verb", "hook_verb", "What the hooks of a coding agent call."),
     "mcp": ("deja_tui.cli.mcp", "mcp", "Serve a memory to an agent, over stdin and stdout."),
     "record-tool-call": ("deja_tui.cli.capture", "record_tool_call", "Store one tool call."),
     "loop": ("deja_tui.cli.loop", "loop", "Run the Deja Loop and decide about its recommendations."),

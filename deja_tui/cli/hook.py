@@ -33,6 +33,8 @@ Usage: deja hook recall      [--db FILE] [--ns NAME] [--k N] [--budget TOKENS] [
 
 The first three read one JSON object from standard input, as a coding agent gives it to its hooks, write one JSON object
 or nothing, and always end with status 0. print writes the lines for the agent's settings; nothing is installed.
+
+Example: deja hook print claude-code
 """
 _EXIT_USAGE: Final = 64
 
