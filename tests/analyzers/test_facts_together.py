@@ -77,7 +77,7 @@ def _end(number: int) -> dict[str, Any]:
     return {"valid_to": ENDS[number]} if ENDS[number] else {}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(STEPS, st.integers(0, 30), st.integers(0, 2))
 def test_a_fix_breeds_no_finding(steps: list[Step], which: int, choice: int) -> None:
     """Issue 5, point 3: apply a finding, run again, and every finding is one that was there before; undo is exact."""

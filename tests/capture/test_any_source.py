@@ -63,7 +63,7 @@ def damaged(draw: st.DrawFn, value: Any) -> Any:
 
 @pytest.mark.parametrize("kind", SAMPLES)
 @given(st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_files_are_read(kind: str, tmp_path: Path, data: st.DataObject) -> None:
     """SRC-3: a real file with parts of it exchanged is read, or refused with a code; nothing is stored twice."""
     real = shared(f"samples/{SAMPLES[kind]}")

@@ -923,7 +923,7 @@ MESSAGES = st.fixed_dictionaries(
 
 
 @given(st.lists(VALUES | MESSAGES, max_size=8), st.integers(0, 2))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_records_are_read(tmp_path: Path, values: list[Any], torn: int) -> None:
     """CC-6: whatever a file holds, reading it ends in a report or in IMP-E002, and every item can be stored."""
     path = tmp_path / "s.jsonl"

@@ -104,7 +104,7 @@ def test_reading_is_lazy() -> None:
         st.one_of(st.binary(max_size=30), st.sampled_from([b"{}", b"[", b"\x00", b"\xef\xbb\xbf1", b" \r"]))
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_line_is_accounted_for(parts: list[bytes]) -> None:
     """JSONL-3: arbitrary bytes never raise, and each line that holds something is told exactly once."""
     data = b"\n".join(parts)

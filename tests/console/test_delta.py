@@ -52,7 +52,7 @@ def painted(piece: tuple[int, int, str, str, str]) -> str:
 
 
 @given(st.lists(st.lists(PIECES, max_size=6), min_size=1, max_size=5))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_terminal_shows_what_is_wanted(frames: list[list[tuple[int, int, str, str, str]]]) -> None:
     """DELTA-1, DELTA-4: after any frames a terminal fed with differences shows what one fed with the frames shows."""
     stock, ours = Terminal(), Terminal()
@@ -67,7 +67,7 @@ def test_the_terminal_shows_what_is_wanted(frames: list[list[tuple[int, int, str
 
 
 @given(st.integers(-5, 5), st.integers(0, 7), st.lists(WORDS, min_size=LINES + 10, max_size=LINES + 10))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_lists_that_scroll(by: int, mark: int, words: list[str]) -> None:
     """DELTA-2, DELTA-1: a list that moved shows the same as one that was painted anew."""
     ours, wanted, shown, pen = Terminal(), Grid(COLUMNS, LINES), Grid(COLUMNS, LINES), Pen()

@@ -188,14 +188,14 @@ class ThreeReplicas(Replicas):
 
 TestThreeReplicas = ThreeReplicas.TestCase
 TestThreeReplicas.settings = settings(
-    max_examples=40,
+    max_examples=24,
     stateful_step_count=24,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 TestReplicas = Replicas.TestCase
 TestReplicas.settings = settings(
-    max_examples=100,
+    max_examples=60,
     stateful_step_count=24,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
