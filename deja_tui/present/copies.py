@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
+from deja_tui.present.grain import Shown as Grain
 from deja_tui.present.line import plain
 from deja_tui.present.words import named, plural, says, short, unique_length
 from deja_tui.text import clean, clip, utc
@@ -18,21 +19,6 @@ _WHY: Final = {
     "source": "from a source that is here already",
     "later": "later than the limit",
 }
-
-
-class Grain(Protocol):
-    """What a line needs of a grain."""
-
-    @property
-    def address(self) -> str: ...
-    @property
-    def type(self) -> str: ...
-    @property
-    def created_at(self) -> int: ...
-    @property
-    def live(self) -> bool: ...
-    @property
-    def fields(self) -> Mapping[str, Any]: ...
 
 
 class Fork(Protocol):
