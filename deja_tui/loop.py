@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -18,20 +18,17 @@ from deja_tui import leases
 from deja_tui.adapter import StoreSubstrate
 from deja_tui.engine import RunOptions, config, drafts, lifecycle, outcomes, pipeline, reports, views
 from deja_tui.engine.actors import Caller
-from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Delivered, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
-from deja_tui.engine.policy import Policy
 from deja_tui.engine.preview import Preview, preview
 from deja_tui.engine.substrate import LOOP_NAMESPACE
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.loop_settings import Host as SettingsHost
 from deja_tui.loop_settings import Settings
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.memory import Store
-from deja_tui.store.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from deja_tui.engine.external import CommandAnalyzer
@@ -45,27 +42,13 @@ LIMIT_MS: Final = 30_000
 _COMMAND_LIMIT_MS: Final = 90_000  # below the lease, which a run must not outlive
 
 
-class Host(Protocol):
-    """What the door needs of the memory it belongs to (`facade.Memory`)."""
+class Host(SettingsHost, Protocol):
+    """What the door needs of the memory it belongs to (`facade.Memory`), beside what its settings need."""
 
-    @property
-    def store(self) -> Store: ...
-    @property
-    def substrate(self) -> StoreSubstrate: ...
-    @property
-    def telemetry(self) -> Telemetry: ...
     @property
     def eraser(self) -> Eraser: ...
     @property
-    def who(self) -> Caller: ...
-    @property
-    def clock(self) -> Callable[[], int]: ...
-    @property
     def namespace(self) -> str: ...
-    @property
-    def analyzers(self) -> tuple[Analyzer, ...]: ...
-    @property
-    def policy(self) -> Policy | None: ...
     def cal(self, text: str, *, read_only: bool = False) -> object: ...
 
 
