@@ -76,7 +76,7 @@ def host_clock() -> int:
 
 
 class Capturable(Protocol):
-    """One grain from elsewhere, under a key that says where it is from (`capture.items`)."""
+    """One grain from elsewhere, under a key that says where it is from (`items`)."""
 
     @property
     def type(self) -> str: ...

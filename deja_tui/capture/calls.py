@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from deja_tui.capture.items import PENDING, UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.tame import Shears
 from deja_tui.capture.times import Moment
+from deja_tui.items import PENDING, UNKNOWN_TOOL, CaptureItem
 
 HELD_MAX: Final = 1_024
 

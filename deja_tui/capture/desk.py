@@ -16,11 +16,11 @@ from typing import Any, Final
 from deja_tui.capture import times
 from deja_tui.capture.calls import Place
 from deja_tui.capture.figures import Counts
-from deja_tui.capture.items import CaptureItem, ItemType
 from deja_tui.capture.redact import redact
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.capture.times import Moment
+from deja_tui.items import CaptureItem, ItemType
 
 HOUR_MS: Final = 3_600_000
 IDENT_MAX: Final = 200

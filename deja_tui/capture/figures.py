@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Self
 
-from deja_tui.capture.items import UNKNOWN_TOOL
+from deja_tui.items import UNKNOWN_TOOL
 
 KINDS_MAX: Final = 100
 OTHER: Final = "(other)"

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from deja_tui.capture.items import CHUNK, CaptureItem, CaptureSink
 from deja_tui.capture.report import FileReport, ImportReport
 from deja_tui.capture.source import Source
 from deja_tui.errors import DejaError
+from deja_tui.items import CHUNK, CaptureItem, CaptureSink
 from deja_tui.text import clean, door
 
 BATCH_BYTES: Final = 4 * 1024 * 1024

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 from deja_tui.capture import times
 from deja_tui.capture.desk import Desk
-from deja_tui.capture.items import ItemType
 from deja_tui.capture.tame import Shears, digest
 from deja_tui.capture.times import Moment
 from deja_tui.documents import RELATION, ROOT
+from deja_tui.items import ItemType
 
 _SUBJECT_MAX: Final = 500
 _TAGS_MAX: Final = 32

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from deja_tui.capture.figures import CallCount, Figures, ranked
-from deja_tui.capture.items import CaptureResult
+from deja_tui.items import CaptureResult
 
 LOSS_ROWS: Final = 200
 NOTE_LINES: Final = 20

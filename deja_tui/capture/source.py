@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deja_tui.capture import jsonl
 from deja_tui.capture.figures import Figures
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.report import FileReport
+from deja_tui.items import CaptureItem
 
 if TYPE_CHECKING:
     from os import PathLike

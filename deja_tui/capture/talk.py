@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from deja_tui.capture.calls import Answer, Call, CallJoin
 from deja_tui.capture.desk import IDENT_MAX, Desk
-from deja_tui.capture.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.tame import Shears, digest
 from deja_tui.capture.times import Moment
+from deja_tui.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.text import compact_json
 
 _TEXT_KEYS: Final = ("text", "content", "value", "thinking")

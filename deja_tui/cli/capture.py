@@ -21,9 +21,9 @@ from deja_tui.cli.paths import default_path
 from deja_tui.text import clean
 
 if TYPE_CHECKING:
-    from deja_tui.capture.items import CaptureItem
     from deja_tui.capture.source import Source
     from deja_tui.facade import Captured, Memory
+    from deja_tui.items import CaptureItem
 
 
 @click.command("import")

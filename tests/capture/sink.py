@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A memory that keeps items in a dict and follows the rules of `deja_tui.capture.items`: the least a sink must do."""
+"""A memory that keeps items in a dict and follows the rules of `deja_tui.items`: the least a sink must do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from deja_tui.capture.items import CHUNK, CaptureItem
+from deja_tui.items import CHUNK, CaptureItem
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from deja_tui.capture import files
 from deja_tui.capture.importers import claude_code, claude_records
 from deja_tui.capture.importers.claude_code import Batch, import_claude_code, read
-from deja_tui.capture.items import CHUNK, PENDING, UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.report import LOSS_ROWS, ImportReport
 from deja_tui.capture.tame import TEXT_MAX
 from deja_tui.errors import DejaError
+from deja_tui.items import CHUNK, PENDING, UNKNOWN_TOOL, CaptureItem
 from tests.capture.sink import FakeSink
 from tests.support import DAY, NOW, shared
 

@@ -14,10 +14,10 @@ import pytest
 from deja_tui.capture import files, registry, source
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.files import chunks, import_path
-from deja_tui.capture.items import CHUNK, CaptureItem
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source, probe
 from deja_tui.errors import DejaError
+from deja_tui.items import CHUNK, CaptureItem
 from tests.capture.sink import FakeSink
 
 LINES = Shape(numbers=("records",))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deja_tui.capture.items import PENDING, UNKNOWN_TOOL, CaptureItem
+from deja_tui.items import PENDING, UNKNOWN_TOOL, CaptureItem
 from tests.capture.sink import FakeSink
 
 KEY = "claude-code/call/c1"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from deja_tui.capture.items import UNKNOWN_TOOL
 from deja_tui.capture.report import LOSS_ROWS, NOTE_LINES, FileReport, ImportReport, Loss, Tally
+from deja_tui.items import UNKNOWN_TOOL
 from tests.capture.sink import Result
 
 

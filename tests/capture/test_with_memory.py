@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from deja_tui.capture.importers.claude_code import import_claude_code, read
-from deja_tui.capture.items import CaptureItem
 from deja_tui.facade import Memory
+from deja_tui.items import CaptureItem
 from tests.capture.test_claude_code import LATER, record, result, use, write
 from tests.support import NOW, shared
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deja_tui import spool
 from deja_tui.capture.hooks import ACTOR, BUSY_MS, grown, transcript
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.redact import redact
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 
 if TYPE_CHECKING:
     from deja_tui.facade import Memory

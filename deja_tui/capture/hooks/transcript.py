@@ -13,9 +13,9 @@ import xxhash
 
 from deja_tui.capture import jsonl
 from deja_tui.capture.importers.claude_records import Reader
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.times import usable
+from deja_tui.items import CaptureItem
 
 PIECE: Final = 8 * 1024 * 1024
 _HEAD: Final = 256

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean
 
 KIND: Final = "bfcl"

@@ -30,10 +30,10 @@ from typing import Any, BinaryIO, Final
 
 from deja_tui.capture import files, jsonl, times
 from deja_tui.capture.importers.claude_records import SOURCE, WRONG_KIND, Reader, unfold
-from deja_tui.capture.items import CaptureItem, CaptureSink
 from deja_tui.capture.jsonl import Line
 from deja_tui.capture.report import FileReport, ImportReport, Tally
 from deja_tui.capture.source import Probe, Source
+from deja_tui.items import CaptureItem, CaptureSink
 from deja_tui.text import door
 
 _KINDS: Final = frozenset(("user", "assistant", "summary", "file-history-snapshot"))

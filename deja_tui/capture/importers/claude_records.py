@@ -16,12 +16,12 @@ from deja_tui.capture.calls import Answer, Call, CallJoin, Place
 from deja_tui.capture.chain import Chain
 from deja_tui.capture.importers import claude_turns
 from deja_tui.capture.importers.claude_turns import Result, Turn, Use, ident
-from deja_tui.capture.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.jsonl import Line
 from deja_tui.capture.redact import redact
 from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
+from deja_tui.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.text import clean, strip_terminal_codes
 
 SOURCE: Final = "claude-code"

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from deja_tui.capture import files, times
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.known import Known
 from deja_tui.capture.reading import document
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean, fold
 
 KIND: Final = "mem0"

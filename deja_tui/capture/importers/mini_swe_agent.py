@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.messages import Conversation, calls_of
 from deja_tui.capture.reading import document
 from deja_tui.capture.report import FileReport
@@ -23,6 +22,7 @@ from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean
 
 KIND: Final = "mini-swe-agent"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.capture.messages import Conversation, error_prefix
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
@@ -26,6 +25,7 @@ from deja_tui.capture.talk import Talk, said
 from deja_tui.capture.tame import digest
 from deja_tui.capture.times import Moment
 from deja_tui.errors import DejaError
+from deja_tui.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.text import clean
 
 KIND: Final = "openai"

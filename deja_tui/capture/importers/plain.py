@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from deja_tui.capture import times
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.known import Known
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean
 
 KIND: Final = "jsonl"

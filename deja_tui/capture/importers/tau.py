@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.messages import Conversation, error_prefix
 from deja_tui.capture.reading import document, elements
 from deja_tui.capture.report import FileReport
@@ -22,6 +21,7 @@ from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean
 
 HINT: Final = "give a results file of tau-bench or tau2"

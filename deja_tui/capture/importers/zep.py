@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from deja_tui.capture import times
 from deja_tui.capture.figures import Counts, Shape
-from deja_tui.capture.items import CaptureItem
 from deja_tui.capture.known import Known
 from deja_tui.capture.reading import document
 from deja_tui.capture.report import FileReport
@@ -25,6 +24,7 @@ from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
+from deja_tui.items import CaptureItem
 from deja_tui.text import clean, compact_json
 
 KIND: Final = "zep"
