@@ -34,6 +34,8 @@ PLACES: Final = (
 )
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
 FROM_HERE: Final = (*PLACE_SCOPES, "detail", "analyzer")
+# States that show something of the memory, which can be copied: an address, a statement, a command line.
+COPYING: Final = tuple(scope for scope in SCOPES if scope not in ("help", "summary"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "send the command line to the terminal's clipboard",
         ("queue", "detail", "walker", "overview", "analyzers", "analyzer", "outcomes"),
     ),
+    Action("app.copy_cal", ("Y",), "send the CAL that reads this panel to the terminal's clipboard", COPYING),
     Action("app.reload", ("r",), "read again", FROM_HERE),
     Action("app.theme", ("T",), "next theme", READING),
     Action("app.help", ("?",), "help", tuple(scope for scope in READING if scope != "help"), hint="help"),

@@ -385,6 +385,17 @@ class DejaScreen(Screen[None]):
             self.asked_again = False
             self.say("read again")
 
+    def cal_of_panel(self) -> str:
+        """One CAL statement that reads what this panel shows; empty where nothing is shown yet."""
+        return ""
+
+    def do_copy_cal(self) -> None:
+        statement = self.cal_of_panel()
+        if statement:
+            self.copy(statement, "CAL")
+        else:
+            self.say("nothing is shown yet that CAL could read")
+
     def copy(self, text: str, what: str) -> None:
         """Send text to the terminal's clipboard; whether it arrives there nobody can know."""
         self.app.copy_to_clipboard(text)

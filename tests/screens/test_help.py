@@ -24,7 +24,8 @@ async def test_help_lists_exactly_the_keys_of_the_state_it_was_opened_from(
         scope = user.screen.scope
         await user.press("?")
         assert f"keys of {about}" in user.title
-        text = "\n".join("".join(span.text for span in line) for line in user.screen.pager.lines)
+        told = " ".join("".join(span.text for span in line) for line in user.screen.pager.lines)
+        text = " ".join(told.split())
         for action in ACTIONS:
             here = scope in action.scopes
             if here:
