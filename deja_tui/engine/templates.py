@@ -23,6 +23,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "duplicate.exact": "{count} copies of one fact: {subject} · {relation} · {object}",
     "duplicate.near": "{count} notes say nearly the same (overlap {overlap}): «{topic}»",
     "contradiction.functional": "{subject} has {count} current values for {relation}: {values}",
+    "contradiction.ended": "{subject} was given {count} values for {relation}, {ended} of them ended: {values}",
     "contradiction.learned": "{relation} looks single-valued: {single} of {subjects} subjects have one value",
     "fork.multi_head": "{subject} · {relation} was changed in {count} copies: {values}",
     "staleness.expired": "{subject} · {relation} · {object} passed its declared end {age_days} days ago",

@@ -6,8 +6,8 @@ relation is known to hold one value at a time: `FUNCTIONAL`, and what ``extra_re
 Harm: recall answers with both, and the reader picks one.
 Fires: two or more different values. One value stays, the others are retired in its favour; which one is the reviewer's
 choice (D20), the newest by default. Beside that, a flag for a relation that looks single-valued and is broken somewhere.
-Stays quiet: values that differ only in case, composition or outer blanks; a value whose own validity has ended or has not
-begun; superseded values; other namespaces; relations that may hold many; the tips of one fork, which fork_surfacing owns.
+Stays quiet: values that differ only in case, composition or outer blanks; a value whose own validity has not begun, or has
+ended (unless ``count_ended`` asks for values that were given and never replaced); superseded values; other namespaces; relations that may hold many; the tips of one fork, which fork_surfacing owns.
 Hostile text: values are shown cleaned, cut and in quotes of their own; the change writes no text at all.
 Apply class: never automatic. The flag changes nothing but this analyzer's own list, and only when it is approved (D25).
 """
@@ -21,7 +21,7 @@ from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.fact_drafts import by_value, cited, entity, one_stays, query_of, values_line
-from deja_tui.engine.fact_views import holds_at
+from deja_tui.engine.fact_views import holds_at, moment
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import RelationCount, StoredGrain
 from deja_tui.engine.views import fact_key
@@ -30,6 +30,7 @@ from deja_tui.text import fold
 ACTION: Final = "flag_contradiction"
 LEARNED: Final = "flag"
 EXTRA: Final = "extra_relations"
+ENDED: Final = "count_ended"
 METRIC: Final = "contradiction_recurrence"
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 FUNCTIONAL: Final = (
@@ -60,7 +61,10 @@ class ContradictionSweep:
         title="Contradictions",
         description="a subject with two current values where one can hold",
         tier="T0",
-        params=(Param(EXTRA, "str", "", 0, 2_000, "further relations that hold one value, comma-separated"),),
+        params=(
+            Param(EXTRA, "str", "", 0, 2_000, "further relations that hold one value, comma-separated"),
+            Param(ENDED, "bool", False, description="count values whose own validity has ended, too"),
+        ),
     )
 
     def analyze(self, ctx: Context) -> Iterable[Draft]:
@@ -74,7 +78,7 @@ class ContradictionSweep:
             for group in rivals:
                 members = {grain.address for grain in group}
                 if not any(members <= fork for fork in tips):
-                    yield _draft(group)
+                    yield _draft(group, ctx.now_ms)
         if not after:
             yield from _learned(ctx, known)
 
@@ -104,29 +108,38 @@ def _after(ctx: Context) -> int:
 
 
 def _conflicts(ctx: Context, relations: Sequence[str], after: int) -> Iterable[list[StoredGrain]]:
-    """Groups with two or more values that hold now."""
+    """Groups with two or more values that hold now, or that have held."""
+    counts = _has_begun if ctx.params[ENDED] else holds_at
     for group in ctx.read.rivals(ctx.namespaces, relations, after):
         ctx.spend(len(group))
-        current = [grain for grain in group if holds_at(grain, ctx.now_ms)]
-        if len({fact_key(grain)[3] for grain in current}) > 1:
-            yield current
+        counted = [grain for grain in group if counts(grain, ctx.now_ms)]
+        if len({fact_key(grain)[3] for grain in counted}) > 1:
+            yield counted
+
+
+def _has_begun(grain: StoredGrain, at: int) -> bool:
+    since = moment(grain.get("valid_from"))
+    return since is None or since <= at
 
 
 # --- a conflict --------------------------------------------------------------------------------------
 
 
-def _draft(group: Sequence[StoredGrain]) -> Draft:
-    values = by_value(group)
+def _draft(group: Sequence[StoredGrain], now_ms: int) -> Draft:
+    # values that hold come last, so that one of them is what stays unless the reviewer chooses otherwise
+    values = sorted(by_value(group), key=lambda value: _holds(value, now_ms))
+    ended = sum(not _holds(value, now_ms) for value in values)
     namespace, subject, relation, _ = fact_key(values[-1][-1])
     alternatives, left = one_stays(values, group)
     return Draft(
         target_ref=entity(namespace, subject, relation),
         action=ACTION,
-        template_id="contradiction.functional",
+        template_id="contradiction.ended" if ended else "contradiction.functional",
         args={
             "subject": subject,
             "relation": relation,
             "count": len(values),
+            **({"ended": ended} if ended else {}),
             "values": values_line([value[-1] for value in values]),
         },
         severity="medium",
@@ -150,6 +163,10 @@ def _draft(group: Sequence[StoredGrain]) -> Draft:
             "horizons_ms": list(HORIZONS_MS),
         },
     )
+
+
+def _holds(value: Sequence[StoredGrain], now_ms: int) -> bool:
+    return any(holds_at(grain, now_ms) for grain in value)
 
 
 # --- relations that look single-valued ---------------------------------------------------------------

@@ -199,7 +199,45 @@ def test_further_relations_are_read_folded(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "params", [{"extra_relations": 7}, {"extra_relations": "x" * 2_001}, {"extra": "tier"}, {"jaccard": 0.9}]
+    ("old", "new", "kept"),
+    [
+        ({"valid_to": NOW - 1}, {}, "b"),
+        ({}, {"valid_to": NOW - 1}, "a"),
+        ({"valid_to": NOW - 2}, {"valid_to": NOW - 1}, "b"),
+    ],
+    ids=["the older ended", "the newer ended", "both ended"],
+)
+def test_values_that_ended_count_when_asked_for(
+    old: dict[str, int], new: dict[str, int], kept: str, world: World
+) -> None:
+    """Quiet by default (loop-engine §25); with count_ended each pair is told as what it is, and what holds now stays."""
+    fact(world.substrate, "acme", "tier", "a", NOW - 9 * DAY, **old)
+    fact(world.substrate, "acme", "tier", "b", NOW - 8 * DAY, **new)
+    assert world.found(SWEEP) == []
+    (one,) = world.found(SWEEP, NOW + 1, count_ended=True)
+    ended = len(old) + len(new)
+    assert line(one).startswith(f"acme was given 2 values for tier, {ended} of them ended: ")
+    assert one.alternatives[0].label.startswith(f'keep "{kept}"')
+    lifecycle.approve_and_apply(world.substrate, one.address, "why", ANA, NOW + 2)
+    assert values(world) == [kept]
+
+
+def test_what_has_not_begun_never_counts(world: World) -> None:
+    """A value of next year is no second value of today, whatever is asked for."""
+    fact(world.substrate, "acme", "tier", "a", NOW - 9 * DAY)
+    fact(world.substrate, "acme", "tier", "b", valid_from=NOW + DAY)
+    assert world.found(SWEEP, count_ended=True) == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"extra_relations": 7},
+        {"count_ended": "yes"},
+        {"extra_relations": "x" * 2_001},
+        {"extra": "tier"},
+        {"jaccard": 0.9},
+    ],
 )
 def test_bad_parameters_are_refused(params: dict[str, Any]) -> None:
     """LOP-E031 with the name."""
