@@ -16,9 +16,9 @@ from deja_tui.cal.printer import program as printed
 from deja_tui.cal.results import Assembled, Grains, Result
 from deja_tui.cal.words import FORMATS
 from deja_tui.cli import output
-from deja_tui.cli.cal_lines import lines_of
 from deja_tui.cli.options import OneOf, open_memory, with_db
 from deja_tui.errors import DejaError
+from deja_tui.present.cal_lines import lines_of
 from deja_tui.text import clean, clean_lines
 
 _SHOWN: Final = ("table", *(name for name in FORMATS if name != "table"))

@@ -7,16 +7,13 @@ that a single call could not.
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from deja_tui.cal import Session
-from deja_tui.cal.fields import ANY_TYPE
-from deja_tui.cal.lexer import HASH, NUMBER, PARAM, SIGN, STRING, WORD, tokens
-from deja_tui.cal.words import FORMATS, KEYWORDS, OPTIONS, PLURALS
+from deja_tui.cal import Session, pieces
+from deja_tui.cal.lexer import HASH, NUMBER, PARAM, STRING
+from deja_tui.cal.remembered import place
 from deja_tui.errors import DejaError
 
 _HINT = "pip install 'deja-tui[shell]'"
@@ -24,12 +21,11 @@ _GREETING = (
     "CAL. A statement ends with ; or an empty line. \\q leaves, \\? lists statements and saved queries."
 )
 _STYLES = {
-    WORD: "",
+    pieces.KEYWORD: "bold",
     STRING: "ansigreen",
     NUMBER: "ansicyan",
     HASH: "ansiyellow",
     PARAM: "ansimagenta",
-    SIGN: "",
 }
 
 
@@ -83,29 +79,9 @@ def _answer(session: Session, text: str, format_: str, *, read_only: bool, allow
         show(result, format_)
 
 
-def words() -> list[str]:
-    """What completion offers: words of the language in both cases, types, fields, formats, options.
-
-    It goes on in the case that was begun: RECA is RECALL alone, not the field recall_priority too.
-    """
-    return sorted({*KEYWORDS, *map(str.lower, KEYWORDS), *PLURALS, *ANY_TYPE, *FORMATS, *OPTIONS})
-
-
 def styled(line: str) -> list[tuple[str, str]]:
-    """Pieces of a line with the style each is shown in; text that is no statement yet is shown plain."""
-    try:
-        text, found = tokens(line)
-    except DejaError:
-        return [("", line)]
-    pieces: list[tuple[str, str]] = []
-    at = 0
-    for token in found:
-        if token.start > at:
-            pieces.append(("", text[at : token.start]))
-        style = "bold" if token.kind == WORD and token.upper in KEYWORDS else _STYLES.get(token.kind, "")
-        pieces.append((style, text[token.start : token.end]))
-        at = token.end
-    return [*pieces, ("", text[at:])]
+    """Pieces of a line with the style each is shown in."""
+    return [(_STYLES.get(kind, ""), text) for kind, text in pieces.styled(line)]
 
 
 class _Colours:
@@ -135,8 +111,8 @@ def _prompt() -> Any:
     keys.add("enter")(_enter)
     reader: Any = kit.PromptSession(
         "cal> ",
-        history=_statements_only(history.FileHistory)(str(_history())),
-        completer=completion.WordCompleter(words()),
+        history=_statements_only(history.FileHistory)(str(place())),
+        completer=completion.WordCompleter(list(pieces.words())),
         lexer=_Colours(),
         key_bindings=keys,
         multiline=True,
@@ -169,15 +145,3 @@ def finished(text: str, line: str) -> bool:
     """Whether Enter ends what is typed: after ``;``, a backslash command, an empty line, or nothing at all."""
     told = text.rstrip()
     return not told or told.endswith(";") or told.startswith("\\") or not line.strip()
-
-
-def _history() -> Path:
-    """Where statements are remembered, for their writer only: they may quote what a memory holds."""
-    from platformdirs import user_state_dir
-
-    folder = Path(user_state_dir("deja"))
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / "cal-history"
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    return path

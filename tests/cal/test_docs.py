@@ -15,9 +15,9 @@ import pytest
 
 from deja_tui.cal import CalError, Session
 from deja_tui.cal.words import EXTRACTS, NOT_OFFERED, STATEMENTS
-from deja_tui.cli.cal_lines import lines_of
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
+from deja_tui.present.cal_lines import lines_of
 from tests.cal.corpus import NOW, Ticking, session_of
 from tests.support import ROOT
 

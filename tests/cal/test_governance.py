@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from deja_tui.cal import Answer, CalError, Class, Host, Session, classify
-from deja_tui.cli.cal_lines import lines_of
 from deja_tui.engine.operations import Retire
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
+from deja_tui.present.cal_lines import lines_of
 from tests.cal.corpus import host_of
 
 Told = Callable[..., dict[str, Any]]

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from deja_tui.cal import parse
 from deja_tui.cli import cal_shell
-from deja_tui.cli.cal_lines import table
+from deja_tui.present.cal_lines import table
 from deja_tui.text import cells
 from tests.cli.conftest import Deja
 
@@ -243,14 +242,6 @@ def test_enter_ends_a_finished_statement(text: str, line: str, ends: bool) -> No
 def test_colours_change_no_character(line: str) -> None:
     """What is shown is what was typed."""
     assert "".join(text for _, text in cal_shell.styled(line)) == line
-
-
-def test_completion_offers_words_types_and_fields() -> None:
-    """All of them are words of the language."""
-    words = cal_shell.words()
-    assert {"RECALL", "recall", "facts", "tool_name", "sml", "superseded"} <= set(words)
-    assert [word for word in words if word.startswith("RECA")] == ["RECALL"]
-    parse("RECALL facts")
 
 
 def test_the_shell_is_put_together_from_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
