@@ -129,6 +129,7 @@ CODES: Final[dict[str, str]] = {
     "CAL-E060": "the field does not belong to the type, or two clauses exclude each other",
     "CAL-E070": "the text holds a character that reverses reading direction",
     "CAL-E071": "the context took too long",
+    "CAL-E072": "the statement was stopped",
     "CAL-E091": "no such grain to show",
     "CAL-E092": "the statement would read without bound",
     "CAL-E100": "the text asks for another version of the language",

@@ -744,6 +744,7 @@ class Memory(Constructors, Contexts):
         *,
         read_only: bool = False,
         allow_destructive: bool = False,
+        stop: Callable[[], bool] | None = None,
     ) -> Result:
         """One statement of the query language (``docs/cal.md``) under this caller's rights.
 
@@ -751,13 +752,16 @@ class Memory(Constructors, Contexts):
             text: the statement; ``params`` are bound on its parse tree, never pasted.
             read_only: refuse everything that is not a read.
             allow_destructive: the flag that erasing statements need besides the right admin.
+            stop: asked now and then while a statement reads; true ends it with CAL-E072.
 
         Raises: CAL-E…, with the place in the text, and whatever the statement's own act raises.
         """
         from deja_tui.cal import Session, host_of  # the language costs a hook that asks nothing its start-up
 
         session = Session(host_of(self, summary=_summary))
-        return session.run(text, params, read_only=read_only, allow_destructive=allow_destructive)
+        return session.run(
+            text, params, read_only=read_only, allow_destructive=allow_destructive, stop=stop
+        )
 
     def stats(self) -> dict[str, Any]:
         """Counts of this file: grains by type, op-log length, bytes."""

@@ -8,10 +8,10 @@ opens the writer, and the connections that read cannot change the file (`store.r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any
+from typing import Any, Final
 
 from deja_tui.cal import ast
 from deja_tui.cal.classify import Access, Class, admit
@@ -24,6 +24,9 @@ from deja_tui.cal.results import Result
 from deja_tui.cal.shapes import shaped
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.reading import reading_only
+from deja_tui.store.stopping import asking
+
+STOPPED: Final = "CAL-E072"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Session:
         *,
         read_only: bool = False,
         allow_destructive: bool = False,
+        stop: Callable[[], bool] | None = None,
     ) -> Result:
         """Run one statement.
 
@@ -47,6 +51,7 @@ class Session:
             params: values of ``$name`` by name: texts, numbers, booleans, or lists of them. Never parsed.
             read_only: refuse everything but reads (CAL-E044), whatever the caller may do.
             allow_destructive: let FORGET through; it needs the right admin as well (D17).
+            stop: asked now and then while a reading statement reads; true ends it with CAL-E072. A write is never cut short.
 
         Raises:
             CalError: the text is refused, with its place. DejaError: what the store or the loop refuses.
@@ -60,14 +65,27 @@ class Session:
         now = self.host.clock()
         if (shape := shaped(text)) is not None:
             try:
-                return self._admitted(shape[0], {**values, **shape[1]}, access, now)
-            except CalError:
-                pass  # what is wrong is told about the text itself, below (SHAPE-3)
-        return self._admitted(parse_again(text), values, access, now)
+                return self._admitted(shape[0], {**values, **shape[1]}, access, now, stop)
+            except CalError as error:
+                if error.code == STOPPED:
+                    raise
+                # what is wrong is told about the text itself, below (SHAPE-3)
+        return self._admitted(parse_again(text), values, access, now, stop)
 
-    def _admitted(self, program: ast.Program, params: Mapping[str, Any], access: Access, now: int) -> Result:
+    def _admitted(
+        self,
+        program: ast.Program,
+        params: Mapping[str, Any],
+        access: Access,
+        now: int,
+        stop: Callable[[], bool] | None,
+    ) -> Result:
         verdict = admit(program, access, self.host.may)
-        return self._one(program, Env(program.text, now, params), access, verdict.cls is Class.READ)
+        env, reads = Env(program.text, now, params), verdict.cls is Class.READ
+        if stop is None or not reads:
+            return self._one(program, env, access, reads)
+        with asking(self.host.store, _look(stop)):
+            return self._one(program, env, access, reads)
 
     def _one(self, program: ast.Program, env: Env, access: Access, reads: bool) -> Result:
         executor = Executor(self.host, env, access)
@@ -140,6 +158,20 @@ def _is_plain(where: ast.Condition) -> bool:
     """Only comparisons, so no RECALL inside; what is asked of a fork needs other reads."""
     parts = where.parts if isinstance(where, ast.And) else (where,)
     return all(isinstance(part, ast.Compare) and part.field.name != "contradicted" for part in parts)
+
+
+def _look(stop: Callable[[], bool]) -> Callable[[], None]:
+    """What a read asks now and then."""
+
+    def look() -> None:
+        if stop():
+            raise CalError(
+                STOPPED,
+                "the statement was stopped before its end",
+                "Name a subject, a session or a time, so that less is read.",
+            )
+
+    return look
 
 
 def _numbered(error: DejaError, number: int) -> CalError:

@@ -87,7 +87,7 @@ def cal(
     )
     with opened as memory:
         session = session_of(memory)
-        access: dict[str, bool] = {"read_only": read_only, "allow_destructive": allow_destructive}
+        access: dict[str, Any] = {"read_only": read_only, "allow_destructive": allow_destructive}
         try:
             if script is not None:
                 text = _read(script)
