@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, cast
 
 from deja_tui import declared, spool
 from deja_tui.adapter import StoreSubstrate, build
+from deja_tui.browsing import Browsing
 from deja_tui.constructors import Constructors
 from deja_tui.contexts import Contexts
 from deja_tui.copies import Copies, restore_file
@@ -97,7 +98,7 @@ class Captured:
     forgotten: int
 
 
-class Memory(Constructors, Contexts):
+class Memory(Constructors, Contexts, Browsing):
     """One memory file.
 
     Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations, ``docs`` to

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "deja_tui"
 ORDER = [
     "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
-    "constructors", "contexts", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
+    "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
 ]  # fmt: skip
 # the two named late imports of D46
@@ -46,6 +46,7 @@ NO_TEXTUAL = [
     "context_lines",
     "constructors",
     "contexts",
+    "browsing",
     "erasure",
     "copies",
     "documents",

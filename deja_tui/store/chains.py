@@ -117,7 +117,7 @@ def forks(db: apsw.Connection, namespaces: Sequence[str] | None = None) -> list[
     """
     after = _successions(db)
     wanted = None if namespaces is None else {read.asked(name) for name in namespaces}
-    found = [_fork(db, tips, ancestor) for tips, ancestor in _forked(after, lambda ids: _live(db, ids))]
+    found = [fork(db, tips, ancestor) for tips, ancestor in forked(db, after)]
     told = [f for f in found if (not is_reserved(f.namespace) if wanted is None else f.namespace in wanted)]
     return sorted(told, key=lambda f: (f.namespace, f.subject or "", f.relation or "", f.tips[0].address))
 
@@ -169,6 +169,11 @@ def _is_superseding(db: apsw.Connection, gid: int) -> bool:
 
 def _unfolded(body: bytes) -> tuple[str, dict[str, Any]]:
     return TYPE_NAMES.get(body[2], ""), unfold(body)[1]
+
+
+def forked(db: apsw.Connection, after: dict[int, set[int]]) -> list[tuple[set[int], int | None]]:
+    """(live tips, nearest ancestor of all of them) of every fork in a graph of what took whose place, by position."""
+    return _forked(after, lambda ids: _live(db, ids))
 
 
 def _forked(
@@ -237,7 +242,8 @@ def _live(db: apsw.Connection, positions: Iterable[int]) -> set[int]:
     return {row[0] for row in rows(db, sql, (listed(positions),))}
 
 
-def _fork(db: apsw.Connection, tips: set[int], ancestor: int | None) -> Fork:
+def fork(db: apsw.Connection, tips: set[int], ancestor: int | None) -> Fork:
+    """A fork as it is told, from positions."""
     found = _grains(db, tips)
     found.sort(key=_order, reverse=True)
     digest = scalar(db, "SELECT hash FROM grain WHERE id = ?", (ancestor,))

@@ -38,8 +38,10 @@ from deja_tui.store.terms import find_space
 from deja_tui.store.views import ColdFacts, FailureCluster, Position
 
 if TYPE_CHECKING:
+    from deja_tui.store.browse import Key, Lens, Slice
     from deja_tui.store.changes import Change
     from deja_tui.store.filters import Candidates, Selection
+    from deja_tui.store.graph import Neighbourhood
 
 
 class Reads(ABC):
@@ -205,6 +207,64 @@ class Reads(ABC):
 
         db = self.reading()
         return Candidates(db, selection, self.tail_reader(db))
+
+    @coded
+    def browse(
+        self,
+        lens: Lens,
+        now_ms: int,
+        start: int = 0,
+        count: int = 64,
+        *,
+        anchor: tuple[int, Key] | None = None,
+        total: int | None = None,
+        at: str | None = None,
+    ) -> Slice:
+        """A stretch of a list of any length; ``at``: the stretch around this address, if it is in the list. See `browse`."""
+        from deja_tui.store.browse import Browser
+
+        with self.snapshot():
+            db = self.reading()
+            browser = Browser(db, lens, now_ms, self.tail_reader(db))
+            place = None if at is None else browser.place(at)
+            if place is not None:
+                start, anchor = max(0, place - count // 2), None
+            return browser.slice(start, count, anchor, total)
+
+    @coded
+    def kinds(self) -> tuple[str, ...]:
+        """See `browse.kinds`."""
+        from deja_tui.store import browse
+
+        return browse.kinds(self.reading())
+
+    @coded
+    def state_of(self, grain: StoredGrain, now_ms: int) -> str:
+        """See `browse.state_of`."""
+        from deja_tui.store import browse
+
+        return browse.state_of(self.reading(), grain, now_ms)
+
+    @coded
+    def fork_of(self, grain: StoredGrain) -> Fork | None:
+        """The fork that a grain is a tip of, or that came of it; None when there is none."""
+        from deja_tui.store.branches import Branches
+
+        with self.snapshot():
+            return Branches(self.reading()).fork_of(grain.seq)
+
+    @coded
+    def neighbourhood(self, namespace: str, entity: str, depth: int = 1) -> Neighbourhood:
+        """See `graph.neighbourhood`."""
+        from deja_tui.store import graph
+
+        with self.snapshot():
+            return graph.neighbourhood(self.reading(), namespace, entity, depth)
+
+    @coded
+    def naming(self, address: str) -> list[StoredGrain]:
+        """See `views.naming`."""
+        return views.naming(self.reading(), address)
 
     def log(self, since_seq: int = 0) -> Iterator[LogEntry]:
         """Op-log rows above ``since_seq``, in order."""

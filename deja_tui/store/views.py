@@ -269,6 +269,19 @@ def audits_of(db: apsw.Connection, recommendation: str) -> list[StoredGrain]:
     return [replace(grain, imported=arrived.get(grain.seq, grain.imported)) for grain in audits]
 
 
+def naming(db: apsw.Connection, address: str) -> list[StoredGrain]:
+    """Recommendations and audits in the loop's namespace that name ``address`` anywhere, newest arrival first."""
+    space = find_space(db, LOOP_NAMESPACE)
+    if space is None or not is_address(address):
+        return []
+    kinds = (TYPES["observation"], TYPES["recommendation"])
+    sql = (
+        f"SELECT {COLUMNS} FROM grain g INDEXED BY g_type"
+        " WHERE g.type IN (?, ?) AND g.ns = ? AND instr(g.body, ?) > 0 ORDER BY g.id DESC"
+    )
+    return _grains(rows(db, sql, (*kinds, space, address.encode())))
+
+
 def _origins(db: apsw.Connection, gids: Sequence[int]) -> dict[int, bool]:
     """Whether each grain came from another copy, as the op-log has it. An add's ``seq`` is never below its grain's id."""
     if not gids:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deja_tui import Memory
+from deja_tui.browsing import Cited, Dossier
 from deja_tui.contexts import Context
 from deja_tui.declared import Declaration
 from deja_tui.documents import Document, Documents
@@ -20,10 +21,12 @@ from deja_tui.erasure import Erased, SubjectReport
 from deja_tui.facade import Captured
 from deja_tui.loop import Loop
 from deja_tui.store.arrive import Refused
+from deja_tui.store.browse import Listed, Slice
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import Fork, Provenance, Step
 from deja_tui.store.changes import Change
 from deja_tui.store.grains import StoredGrain
+from deja_tui.store.graph import Edge, Neighbourhood
 from deja_tui.store.integrity import Fault
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.restore import RestoreReport
@@ -86,7 +89,7 @@ def test_every_public_name_has_a_line_and_a_docstring(owner: str) -> None:
 
 
 SHAPES: tuple[type, ...] = (
-    StoredGrain, Fork, Provenance, Step, LogEntry, Change, Document, Erased, SubjectReport, Written, ImportReport, Refused,
+    StoredGrain, Fork, Provenance, Step, Slice, Listed, Dossier, Cited, Neighbourhood, Edge, LogEntry, Change, Document, Erased, SubjectReport, Written, ImportReport, Refused,
     Pushed, Followed, RestoreReport, Captured, Declaration, Fault, Context,
     Reviewed, Outcome,
 )  # fmt: skip
