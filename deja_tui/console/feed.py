@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, Generic, Protocol, TypeVar
 
 from deja_tui.engine.config import ConfigChange
@@ -75,6 +76,20 @@ class Upkeep(Protocol):
     def verify(self) -> Sequence[object]: ...
 
 
+class Statements(Protocol):
+    """What Query asks of a memory; `Memory` is one. The result is one of `deja_tui.cal.results`."""
+
+    def cal(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        read_only: bool = False,
+        allow_destructive: bool = False,
+        stop: Callable[[], bool] | None = None,
+    ) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Answered]):
     """What was asked for; ``late`` when the same kind of question was asked again meanwhile."""
@@ -90,19 +105,25 @@ class Feed:
         self.reviews = reviews
         self.thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-feed")
         self.slow = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-slow")
+        # What a person typed may read for long; it holds up neither the lists nor a run.
+        self.typed = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-typed")
+        self.closing = Event()
         self.generations: dict[str, int] = {}
         self.token: object = None
 
     async def ask(
-        self, kind: str, work: Callable[[Reviews], Answered], *, slow: bool = False
+        self, kind: str, work: Callable[[Reviews], Answered], *, slow: bool = False, typed: bool = False
     ) -> Answer[Answered]:
-        """Run ``work`` on the worker thread. ``kind`` names the question for the generation count; ``slow`` takes seconds.
+        """Run ``work`` on the worker thread. ``kind`` names the question for the generation count.
+
+        ``slow`` takes seconds; ``typed`` is a statement, which looks at ``closing`` to end early.
 
         Raises whatever ``work`` raises.
         """
         generation = self.generations[kind] = self.generations.get(kind, 0) + 1
         loop = asyncio.get_running_loop()
-        value = await loop.run_in_executor(self.slow if slow else self.thread, work, self.reviews)
+        thread = self.typed if typed else self.slow if slow else self.thread
+        value = await loop.run_in_executor(thread, work, self.reviews)
         return Answer(value, late=generation != self.generations[kind])
 
     async def changed(self) -> bool:
@@ -112,6 +133,8 @@ class Feed:
         return before is not None and before != token
 
     def close(self) -> None:
-        """Let what was asked for finish, then end the threads."""
+        """Let what was asked for finish, except a statement that reads, then end the threads."""
+        self.closing.set()
         self.thread.shutdown(wait=True, cancel_futures=False)
         self.slow.shutdown(wait=True, cancel_futures=False)
+        self.typed.shutdown(wait=True, cancel_futures=False)

@@ -345,12 +345,13 @@ class DejaScreen(Screen[None]):
         failed: Callable[[DejaError], None] | None = None,
         *,
         slow: bool = False,
+        typed: bool = False,
     ) -> None:
         """Have ``work`` done off the UI thread; ``done`` gets the answer unless a newer question replaced it."""
 
         async def asking() -> None:
             try:
-                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work, slow=slow)
+                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work, slow=slow, typed=typed)
             except DejaError as fault:
                 if self.is_attached:
                     (failed or self.say_error)(fault)
