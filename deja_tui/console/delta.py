@@ -5,8 +5,11 @@
 * DELTA-2  Rows that moved as a block are shifted by a scroll region when that saves more than it costs.
 * DELTA-3  A row that is uncertain is written anew as a whole, and the cursor is placed again after every character whose
   width terminals disagree about (GRID-3).
-* DELTA-4  The line is erased to its end only where nothing but the terminal's own background is wanted, because not every
-  terminal erases in the colour that is set.
+* DELTA-4  The line is erased to its end in a background of its own only where the terminal says that it erases in the colour
+  that is set (terminfo's ``bce``); else only where the terminal's own background is wanted.
+* DELTA-5  A blank is written in whatever colour of text is set: only its background shows.
+* DELTA-6  The cursor is moved by the shortest way there is, and a short gap of cells that did not change is written again
+  where that is shorter than to jump over it.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from deja_tui.console.grid import EMPTY, PLAIN, Cell, Grid, Style, doubtful, width
+from deja_tui.console.grid import PLAIN, VISIBLE, Cell, Grid, Style, doubtful, width
 
 _OFF_OF: Final = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 53: 55}
-_JOIN: Final = 4  # a gap of so many equal cells is cheaper written again than jumped over
+_JOIN: Final = 8  # a longer gap of equal cells is jumped over without asking what is shorter
 _LEAST_MOVED: Final = 3
 _LEAST_SAVED: Final = 24  # bytes of the sequence that scrolls
 _MOVE: Final = 6  # bytes that place the cursor
+_EDGE: Final = -2  # the cursor stands in the last column or behind it: terminals differ
+_UNKNOWN: Final[Cell] = ("\0", PLAIN)  # a cell that is like none that can be wanted
 
 
 @lru_cache(maxsize=8_192)
@@ -49,11 +54,15 @@ def restyle(now: Style, then: Style) -> str:
 
 
 class Pen:
-    """What the terminal's cursor stands on and writes with, and the bytes that are collected for it."""
+    """What the terminal's cursor stands on and writes with, and the bytes that are collected for it.
 
-    def __init__(self) -> None:
+    ``bce``: the terminal erases in the background that is set (DELTA-4).
+    """
+
+    def __init__(self, *, bce: bool = False) -> None:
         self.x = self.y = -1  # unknown
         self.style: Style | None = None
+        self.bce = bce
         self.out: list[str] = []
 
     def forget(self) -> None:
@@ -67,19 +76,22 @@ class Pen:
         return told
 
     def place(self, x: int, y: int) -> None:
-        """Move the cursor, by the shortest way."""
-        if (x, y) == (self.x, self.y):
-            return
-        if y == self.y and 0 <= self.x < x:
-            right = x - self.x
-            self.out.append("\x1b[C" if right == 1 else f"\x1b[{right}C")
-        elif y == self.y and x == 0 and self.x > 0:
-            self.out.append("\r")
-        elif x == 0:
-            self.out.append(f"\x1b[{y + 1}H" if y else "\x1b[H")
-        else:
-            self.out.append(f"\x1b[{y + 1};{x + 1}H")
-        self.x, self.y = x, y
+        """Move the cursor, by the shortest way (DELTA-6)."""
+        if (x, y) != (self.x, self.y):
+            self.out.append(min(self._ways(x, y), key=len))
+            self.x, self.y = x, y
+
+    def _ways(self, x: int, y: int) -> list[str]:
+        ways = [(f"\x1b[{y + 1}H" if y else "\x1b[H") if x == 0 else f"\x1b[{y + 1};{x + 1}H"]
+        if self.y < 0:
+            return ways
+        if x == 0 and y - self.y in (0, 1):
+            ways.append("\r\n" if y > self.y else "\r")
+        elif y == self.y and self.x >= 0:
+            ways.append(_by(x - self.x, "C", "D"))
+        elif x == self.x:
+            ways.append(_by(y - self.y, "B", "A"))
+        return ways
 
     def dress(self, style: Style) -> None:
         """Write in ``style`` from here on."""
@@ -94,13 +106,15 @@ class Pen:
             if not char:
                 continue
             if style != self.style:
-                self.dress(style)
+                needed = _needed(self.style, char, style)
+                if needed != self.style:
+                    self.dress(needed)
             self.out.append(char)
             self.x += width(char[0])
             if len(char) > 1 or not " " <= char <= "~":
                 self._doubt(char)
         if self.x >= columns:
-            self.x = self.y = -1  # at the edge terminals differ
+            self.x = _EDGE
 
     def _doubt(self, char: str) -> None:
         """After a character whose width is uncertain the cursor is placed again (DELTA-3)."""
@@ -109,11 +123,26 @@ class Pen:
             self.x = self.y = -1
             self.place(x, y)
 
-    def erase_line(self) -> None:
-        """Erase from the cursor to the end of the line, in the terminal's own background (DELTA-4)."""
-        if self.style is None or self.style.bg or self.style.attrs:
-            self.dress(PLAIN)
+    def erase_line(self, ground: str = "") -> None:
+        """Erase from the cursor to the end of the line, in the background ``ground`` (DELTA-4)."""
+        needed = _needed(self.style, " ", Style("", ground))
+        if needed != self.style:
+            self.dress(needed)
         self.out.append("\x1b[K")
+
+
+def _by(distance: int, ahead: str, back: str) -> str:
+    verb, count = (ahead, distance) if distance > 0 else (back, -distance)
+    return "\b" * count if verb == "D" and count < 4 else f"\x1b[{'' if count == 1 else count}{verb}"
+
+
+def _needed(now: Style | None, char: str, then: Style) -> Style:
+    """The style to write a cell in, coming from ``now``: a blank needs its background only (DELTA-5)."""
+    if char != " " or now is None or VISIBLE.intersection(then.attrs):
+        return then
+    if VISIBLE.intersection(now.attrs):
+        return Style(now.fg, then.bg, tuple(attr for attr in now.attrs if attr not in VISIBLE))
+    return now if now.bg == then.bg else Style(now.fg, then.bg, now.attrs)
 
 
 def draw(shown: Grid, wanted: Grid, pen: Pen) -> None:
@@ -134,24 +163,32 @@ def draw(shown: Grid, wanted: Grid, pen: Pen) -> None:
 
 
 def _row(old: list[Cell], new: list[Cell], y: int, pen: Pen, columns: int) -> None:
-    end = columns
-    while end and new[end - 1] == EMPTY:
-        end -= 1
+    end = _erasable(new, pen)
     for first, last in _runs(old, new, end):
         pen.place(first, y)
         pen.write(new[first:last], columns)
-    first = next((x for x in range(end, columns) if old[x] != EMPTY), columns)
+    first = next((x for x in range(end, columns) if old[x] != new[x]), columns)
     if first < columns:
         pen.place(first, y)
-        left = columns - first
-        if left <= 3 and pen.style == PLAIN and all(old[x] != EMPTY for x in range(first, columns)):
+        if columns - first <= 3 and _needed(pen.style, *new[first]) == pen.style:
             pen.write(new[first:columns], columns)
         else:
-            pen.erase_line()
+            pen.erase_line(new[first][1].bg)
+
+
+def _erasable(row: list[Cell], pen: Pen) -> int:
+    """Where the blanks at the end of a row begin that erasing leaves; its length when there are none (DELTA-4)."""
+    end = len(row)
+    char, style = last = row[-1]
+    if char != " " or VISIBLE.intersection(style.attrs) or (style.bg and not pen.bce):
+        return end
+    while end and row[end - 1] == last:
+        end -= 1
+    return end
 
 
 def _runs(old: list[Cell], new: list[Cell], end: int) -> list[tuple[int, int]]:
-    """Spans of changed cells below ``end``; short gaps are part of a span when they are written in its style."""
+    """Spans of changed cells below ``end``; a gap that is shorter to write than to jump over is part of one."""
     spans: list[tuple[int, int]] = []
     x = 0
     while x < end:
@@ -161,26 +198,33 @@ def _runs(old: list[Cell], new: list[Cell], end: int) -> list[tuple[int, int]]:
         first = x
         while x < end and old[x] != new[x]:
             x += 1
-        if spans and first - spans[-1][1] <= _JOIN and _one_style(new[spans[-1][1] - 1 : first + 1]):
+        gap = first - spans[-1][1] if spans else _JOIN + 1
+        if gap <= _JOIN and _bytes(new[first - gap - 1 : first + 1], gap) <= 0:
             spans[-1] = (spans[-1][0], x)
         else:
             spans.append((first, x))
     return spans
 
 
-def _one_style(cells: Sequence[Cell]) -> bool:
-    return all(style == cells[0][1] for _, style in cells)
+def _bytes(cells: Sequence[Cell], gap: int) -> int:
+    """How many bytes more it is to write a gap than to jump over it; before and behind it stands a cell more."""
+    first, last = cells[0][1], cells[-1]
+    extra = -len(_by(gap, "C", "D")) - len(restyle(first, _needed(first, *last)))
+    style = first
+    for char, wanted in cells[1:]:
+        needed = _needed(style, char, wanted)
+        extra += len(restyle(style, needed)) + len(char.encode())
+        style = needed
+    return extra - len(last[0].encode())
 
 
 def _whole_row(wanted: Grid, y: int, pen: Pen) -> None:
     """An uncertain row: its line is erased and written anew (DELTA-3)."""
     row = wanted.rows[y]
+    end = _erasable(row, pen)
     pen.x = pen.y = -1
     pen.place(0, y)
-    pen.erase_line()
-    end = wanted.columns
-    while end and row[end - 1] == EMPTY:
-        end -= 1
+    pen.erase_line(row[end][1].bg if end < len(row) else "")
     pen.write(row[:end], wanted.columns)
     pen.x = pen.y = -1
 
@@ -198,7 +242,7 @@ def _shift(shown: Grid, wanted: Grid, changed: list[int], pen: Pen) -> None:
             places.setdefault(tuple(shown.rows[y]), []).append(y)
     moved: dict[int, list[int]] = {}
     for y in changed:
-        if doubtful(wanted.rows[y]) or all(cell == EMPTY for cell in wanted.rows[y]):
+        if doubtful(wanted.rows[y]) or all(cell == wanted.rows[y][0] for cell in wanted.rows[y]):
             continue
         for from_ in places.get(tuple(wanted.rows[y]), ()):
             if from_ != y:
@@ -217,7 +261,7 @@ def _shift(shown: Grid, wanted: Grid, changed: list[int], pen: Pen) -> None:
 
 def _saved(shown: Grid, wanted: Grid, top: int, bottom: int, by: int) -> int:
     """About how many bytes need not be sent after the rows ``top`` to ``bottom`` moved up by ``by``."""
-    void = [EMPTY] * wanted.columns
+    void = [_UNKNOWN] * wanted.columns
     saved = 0
     for y in range(top, bottom + 1):
         source = shown.rows[y + by] if top <= y + by <= bottom else void
@@ -231,15 +275,13 @@ def _cost(old: list[Cell], new: list[Cell]) -> int:
 
 
 def _scroll(shown: Grid, top: int, bottom: int, by: int, pen: Pen) -> None:
-    # what scrolls in comes in the background that is set: it must be the terminal's own
-    if pen.style != PLAIN:
-        pen.dress(PLAIN)
     verb = "M" if by > 0 else "L"
     count = abs(by)
     pen.out.append(
         f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1}H\x1b[{'' if count == 1 else count}{verb}\x1b[r"
     )
     pen.x = pen.y = -1  # terminals differ in where the cursor stands after the region was given up
-    void = [[EMPTY] * shown.columns for _ in range(count)]
+    # What scrolls in comes in the background that is set, or in the terminal's own: those rows are written whole.
+    void = [[_UNKNOWN] * shown.columns for _ in range(count)]
     block = shown.rows[top : bottom + 1]
     shown.rows[top : bottom + 1] = [*block[count:], *void] if by > 0 else [*void, *block[:-count]]

@@ -10,18 +10,20 @@
 
 from __future__ import annotations
 
+import curses
 import os
 import selectors
 import shutil
 import threading
 from codecs import getincrementaldecoder
+from collections import Counter
 from typing import Any, Final
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 from deja_tui.console.delta import Pen, draw
-from deja_tui.console.grid import Grid
+from deja_tui.console.grid import PLAIN, Grid, Style
 from deja_tui.console.pasting import Pasting
 
 _READ: Final = 4_096  # bytes
@@ -57,10 +59,10 @@ class TerminalDriver(LinuxDriver):
 class Canvas:
     """What the terminal shows, what it should show, and the bytes between the two. Used under one lock."""
 
-    def __init__(self, columns: int, lines: int) -> None:
+    def __init__(self, columns: int, lines: int, *, bce: bool = False) -> None:
         self.wanted = Grid(columns, lines)
         self.shown = Grid(columns, lines)
-        self.pen = Pen()
+        self.pen = Pen(bce=bce)
         self.known = False
         self.sent = 0  # characters, for the help screen
 
@@ -107,15 +109,32 @@ class Canvas:
         if not self.known:
             if all(cell == row[0] for row in self.wanted.rows for cell in row):
                 return  # nothing was painted yet
-            self.shown = Grid(self.wanted.columns, self.wanted.lines)
+            ground = Style("", self._ground())
+            self.shown = Grid(self.wanted.columns, self.wanted.lines, ground)
             self.pen.forget()
-            self.pen.out.append("\x1b[m\x1b[H\x1b[2J")
-            self.pen.style = self.shown.style
+            self.pen.dress(PLAIN)
+            self.pen.dress(ground)
+            self.pen.out.append("\x1b[H\x1b[2J")
             self.pen.x = self.pen.y = 0
             self.known = True
         draw(self.shown, self.wanted, self.pen)
         x, y = min(self.wanted.x, self.wanted.columns - 1), self.wanted.y
         self.pen.place(x, y)
+
+    def _ground(self) -> str:
+        """The background to clear the screen in: the commonest, where the terminal erases in colour (DELTA-4)."""
+        if not self.pen.bce:
+            return ""
+        return Counter(style.bg for row in self.wanted.rows for _, style in row).most_common(1)[0][0]
+
+
+def erases_in_colour(fd: int) -> bool:
+    """Whether terminfo says that what is erased takes the background that is set; unknown terminals do not."""
+    try:
+        curses.setupterm(fd=fd)
+    except curses.error:
+        return False
+    return curses.tigetflag("bce") == 1
 
 
 class DifferenceDriver(TerminalDriver):
@@ -123,7 +142,7 @@ class DifferenceDriver(TerminalDriver):
 
     def __init__(self, app: Any, **kwargs: Any) -> None:
         super().__init__(app, **kwargs)
-        self.canvas = Canvas(*self._get_terminal_size())
+        self.canvas = Canvas(*self._get_terminal_size(), bce=erases_in_colour(self.fileno))
         self.sync = False
         self.lock = threading.RLock()
 

@@ -9,11 +9,14 @@ is handed back in its order, to be passed on as it is.
 * GRID-3  A character of two cells leaves its second cell empty; a mark that joins the one before shares its cell. A row
   that holds either is *uncertain*: terminals do not agree about its widths.
 * GRID-4  An unknown sequence changes no cell.
+* GRID-5  A colour that stands in the fixed part of the 256-colour palette is known by its number there: the same colour, in
+  half the bytes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -30,7 +33,7 @@ class Style(NamedTuple):
 
 PLAIN: Final = Style()
 # attributes that show on a blank: underline, reverse, strike, double underline, overline
-_VISIBLE: Final = frozenset((4, 7, 9, 21, 53))
+VISIBLE: Final = frozenset((4, 7, 9, 21, 53))
 _OFF: Final = {22: (1, 2), 23: (3,), 24: (4, 21), 25: (5, 6), 27: (7,), 28: (8,), 29: (9,), 55: (53,)}
 _TOKEN: Final = re.compile(
     r"\x1b\[([0-9;:]*)m"  # colours and attributes
@@ -39,6 +42,12 @@ _TOKEN: Final = re.compile(
     r"|(\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[PX^_].*?\x1b\\|\x1b[ -/]*[0-~]|[\x00-\x1f\x7f])",
     re.DOTALL,
 )
+_LEVELS: Final = (0, 95, 135, 175, 215, 255)
+_CUBE: Final = [(red, green, blue) for red in _LEVELS for green in _LEVELS for blue in _LEVELS]
+_GREYS: Final = [(8 + 10 * step,) * 3 for step in range(24)]
+_NUMBERS: Final = {
+    ";".join(map(str, ("2", *colour))): f"5;{16 + place}" for place, colour in enumerate([*_CUBE, *_GREYS])
+}
 Cell = tuple[str, Style]
 EMPTY: Final[Cell] = (" ", PLAIN)
 
@@ -56,7 +65,8 @@ def styled(style: Style, parameters: str) -> Style:
             fg, bg, attrs = "", "", set()
         elif code in (38, 48):
             size = 4 if codes[at : at + 1] == ["2"] else 2
-            told = ";".join([str(code), *codes[at : at + size]])
+            named = ";".join(codes[at : at + size])
+            told = f"{code};{_NUMBERS.get(named, named)}"
             at += size
             fg, bg = (told, bg) if code == 38 else (fg, told)
         elif 30 <= code <= 37 or 90 <= code <= 97:
@@ -75,7 +85,7 @@ def styled(style: Style, parameters: str) -> Style:
 @lru_cache(maxsize=1_024)
 def blank(style: Style) -> Style:
     """The style of a blank (GRID-2)."""
-    return style if _VISIBLE.intersection(style.attrs) else Style("", style.bg, ())
+    return style if VISIBLE.intersection(style.attrs) else Style("", style.bg, ())
 
 
 @lru_cache(maxsize=8_192)
@@ -84,18 +94,18 @@ def width(char: str) -> int:
     return 1 if " " <= char <= "~" else cells(char)
 
 
-def doubtful(row: list[Cell]) -> bool:
+def doubtful(row: Sequence[Cell]) -> bool:
     """Whether terminals may disagree about the widths in a row (GRID-3)."""
     return any(len(char) != 1 for char, _ in row)
 
 
 class Grid:
-    """A screen of ``columns`` × ``lines`` cells, all blank at first."""
+    """A screen of ``columns`` × ``lines`` cells, all blank at first, on the background of ``ground``."""
 
-    def __init__(self, columns: int, lines: int) -> None:
+    def __init__(self, columns: int, lines: int, ground: Style = PLAIN) -> None:
         self.columns = columns
         self.lines = lines
-        self.rows: list[list[Cell]] = [[EMPTY] * columns for _ in range(lines)]
+        self.rows: list[list[Cell]] = [[(" ", ground)] * columns for _ in range(lines)]
         self.x = 0
         self.y = 0
         self.style = PLAIN

@@ -51,12 +51,15 @@ def painted(piece: tuple[int, int, str, str, str]) -> str:
     return f"\x1b[{line};{column}H\x1b[{codes}m{text[: COLUMNS - column + 1]}\x1b[0m"
 
 
-@given(st.lists(st.lists(PIECES, max_size=6), min_size=1, max_size=5))
+@given(st.lists(st.lists(PIECES, max_size=6), min_size=1, max_size=5), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_the_terminal_shows_what_is_wanted(frames: list[list[tuple[int, int, str, str, str]]]) -> None:
-    """DELTA-1, DELTA-4: after any frames a terminal fed with differences shows what one fed with the frames shows."""
+def test_the_terminal_shows_what_is_wanted(
+    frames: list[list[tuple[int, int, str, str, str]]], bce: bool
+) -> None:
+    """DELTA-1, DELTA-4, DELTA-5, DELTA-6: after any frames a terminal fed with differences shows what one fed with the
+    frames shows, whether it erases in colour or not."""
     stock, ours = Terminal(), Terminal()
-    wanted, shown, pen = Grid(COLUMNS, LINES), Grid(COLUMNS, LINES), Pen()
+    wanted, shown, pen = Grid(COLUMNS, LINES), Grid(COLUMNS, LINES), Pen(bce=bce)
     for frame in frames:
         data = "".join(map(painted, frame))
         stock.feed(data)
@@ -66,16 +69,21 @@ def test_the_terminal_shows_what_is_wanted(frames: list[list[tuple[int, int, str
         assert ours.cells() == stock.cells()
 
 
-@given(st.integers(-5, 5), st.integers(0, 7), st.lists(WORDS, min_size=LINES + 10, max_size=LINES + 10))
+@given(
+    st.integers(-5, 5),
+    st.integers(0, 7),
+    st.lists(WORDS, min_size=LINES + 10, max_size=LINES + 10),
+    st.sampled_from(["0", "48;5;17"]),
+)
 @settings(max_examples=100, deadline=None)
-def test_lists_that_scroll(by: int, mark: int, words: list[str]) -> None:
-    """DELTA-2, DELTA-1: a list that moved shows the same as one that was painted anew."""
-    ours, wanted, shown, pen = Terminal(), Grid(COLUMNS, LINES), Grid(COLUMNS, LINES), Pen()
+def test_lists_that_scroll(by: int, mark: int, words: list[str], ground: str) -> None:
+    """DELTA-2, DELTA-1: a list that moved shows the same as one that was painted anew, on any background."""
+    ours, wanted, shown, pen = Terminal(), Grid(COLUMNS, LINES), Grid(COLUMNS, LINES), Pen(bce=True)
     stock = Terminal()
     for first in (5, 5 + by):
         rows = words[first : first + LINES]
         data = "".join(
-            f"\x1b[{y + 1};1H\x1b[{'7' if y == mark else '0'}m{row.ljust(COLUMNS)}\x1b[0m"
+            f"\x1b[{y + 1};1H\x1b[{'7' if y == mark else ground}m{row.ljust(COLUMNS)}\x1b[0m"
             for y, row in enumerate(rows)
         )
         stock.feed(data)
@@ -94,6 +102,38 @@ def test_a_scrolled_list_costs_a_row() -> None:
         sent = pen.take()
     assert len(sent) < 60
     assert "\x1b[1;24r" in sent
+
+
+def test_the_cursor_goes_the_short_way() -> None:
+    """DELTA-6: to the next line, down a column, back a few cells; a gap of two cells is written, not jumped over."""
+    pen = Pen()
+    pen.place(9, 11)
+    pen.take()
+    for place, way in (((9, 12), "\x1b[B"), ((7, 12), "\b\b"), ((0, 13), "\r\n"), ((0, 13), "")):
+        pen.place(*place)
+        assert pen.take() == way
+    wanted, shown, pen = Grid(30, 1), Grid(30, 1), Pen()
+    for text in ("a.b............c", "x.y............z"):
+        wanted.feed(f"\x1b[H{text}")
+        draw(shown, wanted, pen)
+        sent = pen.take()
+    assert sent == "\rx.y\x1b[12Cz"
+
+
+def test_blanks_cost_no_colours() -> None:
+    """DELTA-5, DELTA-4: coloured words are written in one colour, and an erased line takes the background along."""
+    wanted, shown, pen = Grid(20, 1), Grid(20, 1), Pen(bce=True)
+    wanted.feed("\x1b[H\x1b[31;44mone two three       \x1b[m")
+    draw(shown, wanted, pen)
+    assert pen.take() == "\x1b[H\x1b[m\x1b[31;44mone two three\x1b[K"
+
+
+def test_colours_of_the_palette_go_by_number() -> None:
+    """GRID-5: the same colour in half the bytes; one that the palette has not goes as it is."""
+    grid = Grid(3, 1)
+    grid.feed("\x1b[H\x1b[38;2;255;135;135;48;2;28;28;28ma\x1b[38;2;1;2;3mb")
+    assert grid.rows[0][0][1] == Style("38;5;210", "48;5;234")
+    assert grid.rows[0][1][1] == Style("38;2;1;2;3", "48;5;234")
 
 
 @pytest.mark.parametrize("text", ["日本語 text", "e\u0301e\u0301 marks", "mixed 한글 and more"])

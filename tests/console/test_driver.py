@@ -66,3 +66,11 @@ def test_leaving_takes_the_colours_along() -> None:
     canvas.frame(FRAME, sync=False)
     assert canvas.frame("\x1b[?1049l", sync=False) == "\x1b[m\x1b[?1049l"
     assert canvas.frame("\x1b[?1049h", sync=False).startswith("\x1b[?1049h\x1b[m\x1b[H\x1b[2J")
+
+
+def test_the_ground_is_painted_by_clearing() -> None:
+    """DRIVER-1, DELTA-4: where the terminal erases in colour, empty space costs nothing at the start."""
+    empty = "".join(f"\x1b[{y};1H\x1b[44m{' ' * 20}\x1b[m" for y in range(1, 5))
+    canvas = Canvas(20, 4, bce=True)
+    assert canvas.frame(f"{empty}\x1b[1;1H\x1b[44mx", sync=False) == "\x1b[m\x1b[44m\x1b[H\x1b[2Jx"
+    assert len(Canvas(20, 4).frame(f"{empty}\x1b[1;1Hx", sync=False)) > 80
