@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from deja_tui import declared, spool
-from deja_tui.adapter import StoreSubstrate, build
+from deja_tui import declared
+from deja_tui.adapter import StoreSubstrate
 from deja_tui.browsing import Browsing
 from deja_tui.constructors import Constructors
 from deja_tui.contexts import Contexts
@@ -28,18 +27,21 @@ from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.health import VERIFIED
 from deja_tui.engine.linked import linked
 from deja_tui.engine.policy import Policy
-from deja_tui.engine.substrate import NewGrain
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
-from deja_tui.items import CaptureItem, ItemType
+from deja_tui.intake import Captured as Captured
+from deja_tui.intake import Intake, checked_fields
+from deja_tui.intake import host_clock as host_clock
 from deja_tui.loop import Loop
 from deja_tui.loop_settings import PolicySource, host_policy, policy_notices
+from deja_tui.sessions import Sessions
+from deja_tui.standing import Standing, standing
 from deja_tui.store import asof, grains
 from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
 from deja_tui.store.changes import Change
 from deja_tui.store.codec import TYPES
-from deja_tui.store.grains import StoredGrain, parse_time
+from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Fault, Store
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.places import place
@@ -52,57 +54,18 @@ from deja_tui.store.write import Act
 
 if TYPE_CHECKING:
     from deja_tui.cal import Result
+    from deja_tui.intake import Capturable
 
-CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
-_LAST_MS: Final = 253_402_300_799_999
 _OF_ONE_GRAIN: Final = ("source_key", "merge_parents")
 
 Clock = Callable[[], int]
-
-
-def host_clock() -> int:
-    """Now in epoch ms UTC; the environment variable ``DEJA_LOOP_NOW_MS`` overrides it.
-
-    Raises CLI-E002 when the variable is set to something that is not a number of milliseconds.
-    """
-    pinned = os.environ.get(CLOCK_VARIABLE)
-    if pinned is None:
-        return time.time_ns() // 1_000_000
-    told = pinned.strip()
-    if not told.isascii() or not told.isdigit() or len(told) > 15 or int(told) > _LAST_MS:
-        raise DejaError(
-            "CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds before the year 10000"
-        )
-    return int(told)
-
-
-class Capturable(Protocol):
-    """One grain from elsewhere, under a key that says where it is from (`items`)."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def source_key(self) -> str: ...
-    @property
-    def fields(self) -> Mapping[str, Any]: ...
-    def complete(self, stored: Mapping[str, Any]) -> Mapping[str, Any] | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before."""
-
-    added: int
-    skipped: int
-    completed: int
-    forgotten: int
 
 
 class Memory(Constructors, Contexts, Browsing):
     """One memory file.
 
     Use `Memory.open`; close it, or use it as a context manager. ``loop`` is the door to recommendations, ``docs`` to
-    documents, ``telemetry`` to what was counted.
+    documents, ``sessions`` to what happened in each conversation, ``telemetry`` to what was counted.
     """
 
     def __init__(
@@ -127,14 +90,13 @@ class Memory(Constructors, Contexts, Browsing):
         )
         self._counting = self.telemetry.mode != "off"
         self._told: tuple[str, ...] = ()
-        self._spool_told = ""
-        self._draining = False
-        store.before_act = self._drain
+        self.intake = Intake(store, namespace, clock)
         self.substrate = StoreSubstrate(store, self.telemetry)
         self.eraser = Eraser(store, self.telemetry, who, clock)
         self.copies = Copies(store, self.substrate, self.telemetry, self.eraser, who, clock)
         self.loop = Loop(self)
         self.docs = Documents(self)
+        self.sessions = Sessions(self)
 
     @classmethod
     def open(
@@ -223,7 +185,7 @@ class Memory(Constructors, Contexts, Browsing):
         strange = policy_notices(self.policy, self.analyzers)
         return tuple(
             told
-            for told in (self.store.notice, *self._told, self.telemetry.notice, self._spool_told, *strange)
+            for told in (self.store.notice, *self._told, self.telemetry.notice, self.intake.told, *strange)
             if told
         )
 
@@ -250,7 +212,7 @@ class Memory(Constructors, Contexts, Browsing):
         """
         self.who.need("write")
         with self.store.act() as act:
-            address = act.add(build(self._new(type, fields, namespace))).address
+            address = act.add(self.intake.grain(type, fields, namespace)).address
         self.telemetry.settle()
         return address
 
@@ -264,7 +226,9 @@ class Memory(Constructors, Contexts, Browsing):
         with self.store.act() as act:
             old = self._there(address)
             merged = _own(old.fields)
-            given = {grains.long_name(old.type, name): value for name, value in _checked(fields).items()}
+            given = {
+                grains.long_name(old.type, name): value for name, value in checked_fields(fields).items()
+            }
             if given.get("namespace", old.namespace) != old.namespace:
                 raise ValidationError("VAL-E001", "namespace: a superseding grain stays in that of its chain")
             merged.update(given)
@@ -272,7 +236,8 @@ class Memory(Constructors, Contexts, Browsing):
                 merged["supersede_reason"] = lifecycle.check_reason(reason)
             kept = {name: value for name, value in merged.items() if value is not None or name not in given}
             kept["derived_from"] = old.address
-            new = build(self._new(old.type, kept, old), settled=set(old.fields).difference(given))
+            settled = set(old.fields).difference(given)
+            new = self.intake.successor(old.type, kept, old.namespace, settled)
             superseding = act.supersede(old.address, new).address
         self.telemetry.settle()
         return superseding
@@ -456,57 +421,11 @@ class Memory(Constructors, Contexts, Browsing):
     def _spaces(self, namespace: str | None, everywhere: bool) -> tuple[str, ...] | None:
         return None if everywhere else (namespace or self.namespace,)
 
-    def _new(self, type: str, fields: Mapping[str, Any], namespace: str | StoredGrain | None) -> NewGrain:
-        """The grain that is to be made, in a namespace or, whatever that is, in the one of a grain it replaces."""
-        content = dict(_checked(fields))
-        given = content.pop("created_at", None)
-        inside = content.pop("namespace", None)
-        at = self.clock() if given is None else parse_time(given, "created_at")
-        if isinstance(namespace, StoredGrain):
-            return NewGrain(type, namespace.namespace, at, content)
-        chosen = next((name for name in (namespace, inside) if name is not None), self.namespace)
-        return NewGrain(type, declared.checked_namespace(chosen), at, content)
-
     def _there(self, address: str) -> StoredGrain:
         found = self.store.get(self.store.resolve(address))
         if found is None:
             raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
         return found
-
-    def _drain(self) -> None:
-        """Before an act: what captures could not write goes in first (SPOOL-2). Whether the file can be written, the act says."""
-        if self._draining or not spool.waiting(self.store.path):
-            return
-        self._draining = True
-        try:
-            for name in spool.waiting(self.store.path):
-                self._take_in(name)
-        except DejaError as fault:
-            self._spool_told = f"captures wait in {spool.folder_of(self.store.path)}: {fault.message}"
-        finally:
-            self._draining = False
-
-    def _take_in(self, name: str) -> None:
-        """One spool file in one act."""
-        try:
-            namespace, cursor, rows = spool.read(self.store.path, name)
-        except FileNotFoundError:  # another process was first
-            return
-        except (OSError, ValueError):
-            self._spool_told = f"a capture that waits cannot be read: {spool.folder_of(self.store.path)}"
-            return
-        items = [CaptureItem(cast(ItemType, kind), key, fields) for kind, key, fields in rows]
-        try:
-            with self.store.act() as act:
-                self._take(items, namespace)
-                if cursor is not None:
-                    act.set_setting(*cursor)
-        except DejaError as fault:
-            if fault.code.startswith("STO-"):
-                raise
-            self._spool_told = f"a capture that waits was refused ({fault.code}): {name}"
-            return
-        spool.done(self.store.path, name)
 
     def capture(self, items: Iterable[Capturable]) -> Captured:
         """Store what is new of ``items``, in their order, in one transaction (D32, D33).
@@ -515,42 +434,9 @@ class Memory(Constructors, Contexts, Browsing):
         that was pending): then it supersedes the live head of that chain. What was forgotten stays forgotten.
         """
         self.who.need("write")
-        done = self._take(items, None)
+        done = self.intake.take(items)
         self.telemetry.settle()
         return done
-
-    def _take(self, items: Iterable[Capturable], namespace: str | None) -> Captured:
-        added = skipped = completed = forgotten = 0
-        with self.store.act() as act:
-            for item in items:
-                try:
-                    new = build(self._new(item.type, item.fields, namespace))
-                    put = act.add(new, source_key=item.source_key)
-                except DejaError as fault:
-                    if fault.code != "MEM-E003":
-                        raise
-                    forgotten += 1
-                    continue
-                if put.new:
-                    added += 1
-                    continue
-                head = self._head(put.address)
-                more = item.complete(head.fields) if head.live else None
-                if more is None:
-                    skipped += 1
-                else:
-                    act.supersede(
-                        head.address, build(self._new(item.type, more, namespace)), source_key=item.source_key
-                    )
-                    completed += 1
-        return Captured(added, skipped, completed, forgotten)
-
-    def _head(self, address: str) -> StoredGrain:
-        """The end of the chain that begins here."""
-        found = self._there(address)
-        while found.superseded_by is not None:
-            found = self._there(found.superseded_by)
-        return found
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -760,14 +646,20 @@ class Memory(Constructors, Contexts, Browsing):
         from deja_tui.cal import Session, host_of  # the language costs a hook that asks nothing its start-up
 
         session = Session(host_of(self, summary=_summary))
-        return session.run(
-            text, params, read_only=read_only, allow_destructive=allow_destructive, stop=stop
-        )
+        return session.run(text, params, read_only=read_only, allow_destructive=allow_destructive, stop=stop)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this file: grains by type, op-log length, bytes."""
         self.who.need("read")
         return self.store.stats()
+
+    def standing(self) -> Standing:
+        """What is set up here: namespaces, documents, queries, capture, analyzers, policy, the last run, integrity (D55).
+
+        Raises LOP-E022 (needs read).
+        """
+        self.who.need("read")
+        return standing(self)
 
     def verify(self, *, deep: bool = False, rebuild: bool = False) -> tuple[Fault, ...]:
         """Every fault found in the file and in the audit chains; empty when there is none.
@@ -852,12 +744,6 @@ def _known_type(type: str | None) -> None:
     """Raise VAL-E001 for a filter that nothing could pass."""
     if type is not None and (not isinstance(type, str) or type not in TYPES):
         raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
-
-
-def _checked(fields: object) -> Mapping[str, Any]:
-    if not isinstance(fields, Mapping):
-        raise ValidationError("VAL-E001", "fields is not a map of names to values")
-    return fields
 
 
 def _first_arrival(store: Store) -> str | None:

@@ -14,9 +14,9 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "context_lines",
+    "errors", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
-    "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "facade", "compat", "precision", "capture", "present",
+    "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "sessions", "standing", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
 ]  # fmt: skip
 # the two named late imports of D46
@@ -43,6 +43,8 @@ NO_TEXTUAL = [
     "cal_substrate",
     "items",
     "spool",
+    "namespaces",
+    "intake",
     "context_lines",
     "constructors",
     "contexts",
@@ -56,6 +58,8 @@ NO_TEXTUAL = [
     "leases",
     "loop_settings",
     "loop",
+    "sessions",
+    "standing",
     "facade",
     "compat",
     "precision",

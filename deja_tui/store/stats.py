@@ -47,9 +47,6 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
     each = "SELECT count(*), max(at) FROM grain INDEXED BY g_type WHERE type = ?"
     kinds = {name: next(rows(db, each, (number,))) for number, name in TYPE_NAMES.items()}
     grains = sum(count for count, _ in kinds.values())
-    spaces = {
-        name: counters.get(f"held:{space}", 0) for space, name in rows(db, "SELECT id, name FROM space")
-    }
     return {
         "grains": grains,
         "live": grains - scalar(db, "SELECT count(*) FROM grain INDEXED BY g_dead WHERE dead = 1"),
@@ -57,12 +54,21 @@ def stats(db: apsw.Connection, path: str) -> dict[str, Any]:
         "operations": scalar(db, "SELECT max(seq) FROM op") or 0,
         "terms": scalar(db, "SELECT count(*) FROM term"),
         "by_type": {name: count for name, (count, _) in sorted(kinds.items()) if count},
-        "namespaces": dict(sorted(spaces.items())),
+        "namespaces": held(db),
         "last_seq": counters.get("seq", 0),
         "last_created_at": max((newest for _, newest in kinds.values() if newest is not None), default=None),
         "unindexed": counters.get("seq", 0) - counters.get("indexed", 0),
         "file_bytes": _size(path),
         "log_bytes": _size(path + "-wal"),
+    }
+
+
+def held(db: apsw.Connection) -> dict[str, int]:
+    """How many grains each namespace holds, by its name."""
+    told = {name: count for name, count in rows(db, "SELECT name, value FROM counter") if type(count) is int}
+    return {
+        name: told.get(f"held:{space}", 0)
+        for space, name in rows(db, "SELECT id, name FROM space ORDER BY name")
     }
 
 

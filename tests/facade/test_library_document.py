@@ -20,6 +20,8 @@ from deja_tui.engine.outcomes import Outcome, Reviewed
 from deja_tui.erasure import Erased, SubjectReport
 from deja_tui.facade import Captured
 from deja_tui.loop import Loop
+from deja_tui.sessions import Citing, Sessions
+from deja_tui.standing import Standing
 from deja_tui.store.arrive import Refused
 from deja_tui.store.browse import Listed, Slice
 from deja_tui.store.bundles import ImportReport, Written
@@ -31,6 +33,7 @@ from deja_tui.store.integrity import Fault
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.restore import RestoreReport
 from deja_tui.store.segments import Followed, Pushed
+from deja_tui.store.sessions import Thread, Timeline
 from deja_tui.store.telemetry import Telemetry
 from tests.support import ROOT
 
@@ -39,6 +42,7 @@ OWNERS: dict[str, type] = {
     "memory": Memory,
     "memory.loop": Loop,
     "memory.docs": Documents,
+    "memory.sessions": Sessions,
     "memory.telemetry": Telemetry,
 }
 
@@ -90,7 +94,7 @@ def test_every_public_name_has_a_line_and_a_docstring(owner: str) -> None:
 
 SHAPES: tuple[type, ...] = (
     StoredGrain, Fork, Provenance, Step, Slice, Listed, Dossier, Cited, Neighbourhood, Edge, LogEntry, Change, Document, Erased, SubjectReport, Written, ImportReport, Refused,
-    Pushed, Followed, RestoreReport, Captured, Declaration, Fault, Context,
+    Pushed, Followed, RestoreReport, Captured, Declaration, Fault, Thread, Timeline, Citing, Standing, Context,
     Reviewed, Outcome,
 )  # fmt: skip
 

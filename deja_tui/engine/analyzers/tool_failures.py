@@ -36,8 +36,8 @@ from deja_tui.engine.operations import (
 )
 from deja_tui.engine.substrate import FailureCluster, StoredGrain
 from deja_tui.engine.templates import render
-from deja_tui.engine.views import error_text
-from deja_tui.text import compact_json, fold, strip_terminal_codes, utc
+from deja_tui.engine.views import error_text, is_failure, tool_name
+from deja_tui.text import compact_json, error_signature, fold, strip_terminal_codes, utc
 
 RELATION: Final = "fails_with"
 ACTION: Final = "cluster_failure"
@@ -86,7 +86,7 @@ class ToolFailures:
         return Activation(state, most, need, _unit(ctx), "deja import claude-code PATH")
 
     def _draft(self, ctx: Context, cluster: FailureCluster) -> Draft | None:
-        target = f"entity:lessons/{cluster.tool[:_SHOWN]}#{digest12(cluster.tool, cluster.signature)}"
+        target = _target(cluster.tool, cluster.signature)
         covered = ctx.covered_until(target, ACTION)
         if not covered and not _fires(ctx.params, cluster):
             return None
@@ -123,6 +123,17 @@ class ToolFailures:
             confidence=round(rate, 4),
             importance=round(0.5 + rate / 2, 4),
         )
+
+
+def cluster_target(grain: StoredGrain) -> str | None:
+    """The target of a recommendation about the cluster that a failed call belongs to; None for anything else."""
+    if not is_failure(grain) or not tool_name(grain):
+        return None
+    return _target(tool_name(grain), error_signature(error_text(grain)))
+
+
+def _target(tool: str, signature: str) -> str:
+    return f"entity:lessons/{tool[:_SHOWN]}#{digest12(tool, signature)}"
 
 
 class _Instructions:
