@@ -26,9 +26,10 @@ from deja_tui.engine.substrate import (
     Put,
     RelationCount,
 )
-from deja_tui.store import codec, disturbed, grains, overview, settings
+from deja_tui.store import codec, disturbed, overview, settings
 from deja_tui.store.activity_views import ActivityViews
 from deja_tui.store.fact_views import FactViews
+from deja_tui.store.fields import made
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.oplog import wall_of
@@ -40,9 +41,8 @@ def build(grain: NewGrain, *, settled: Collection[str] = ()) -> codec.Grain:
 
     Raises VAL-E001 and VAL-E002 on fields its type does not allow.
     """
-    typed, extras = grains.validate(grain.type, grain.fields, settled=settled)
-    return codec.make_grain(
-        grain.type, typed, namespace=grain.namespace, created_at=grain.created_at, extras=extras
+    return made(
+        grain.type, grain.fields, namespace=grain.namespace, created_at=grain.created_at, settled=settled
     )
 
 

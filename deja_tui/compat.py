@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
 from typing import Any, Final, NoReturn, ParamSpec, Self, TypeVar
 
-from deja_tui.adapter import build
 from deja_tui.cal import Session, host_of
 from deja_tui.documents import Document, numbered
 from deja_tui.engine import pipeline
@@ -204,8 +203,7 @@ class DejaDB:
         given = fields.pop("namespace", None)
         with memory.store.act() as act:
             old = memory.store.resolve(old_hash)
-            new = memory._new(grain_type, fields, given or ns)
-            return act.supersede(old, build(new)).address
+            return act.supersede(old, memory.intake.grain(grain_type, fields, given or ns)).address
 
     @_as_value_error
     def remember(

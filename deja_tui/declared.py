@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from deja_tui import namespaces
 from deja_tui.engine import lifecycle
 from deja_tui.engine.actors import Caller
-from deja_tui.engine.substrate import DEFAULT_NAMESPACE
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.namespaces import PREFIX
+from deja_tui.store.keys import DEFAULT_NAMESPACE
 from deja_tui.store.memory import Store
-from deja_tui.text import clean, door
-
-PREFIX: Final = "file."
+from deja_tui.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +35,8 @@ class Declaration:
     because: str
 
 
-def checked_namespace(value: object) -> str:
-    """A namespace as it is filed: in NFC, a lone surrogate or NUL as U+FFFD. Raises VAL-E001."""
-    if not isinstance(value, str) or not value.strip() or len(value) > 256:
-        raise ValidationError("VAL-E001", "namespace is not a text of 1 to 256 characters, not blank")
-    return door(value)
-
-
-def _namespace(value: object) -> str:
-    name = checked_namespace(value)
-    Store.refuse_reserved("fact", name)
-    return name
-
-
 KNOWN: Final[Mapping[str, tuple[Any, Callable[[object], Any]]]] = {
-    "namespace": (DEFAULT_NAMESPACE, _namespace)
+    "namespace": (DEFAULT_NAMESPACE, namespaces.declarable)
 }
 """Name to (what holds without a declaration, the check of a value)."""
 
@@ -112,7 +99,7 @@ def settle(store: Store, given: Mapping[str, Any]) -> tuple[dict[str, Any], tupl
         )  # it must open to be checked
     for name, (default, _) in KNOWN.items():
         value = given.get(name)
-        chosen[name] = here.get(name, default) if value is None else checked_namespace(value)
+        chosen[name] = here.get(name, default) if value is None else namespaces.checked(value)
         if name in here and chosen[name] != here[name]:
             notices.append(
                 f"opened with {name} {clean(chosen[name], 80)}; the file declares {clean(here[name], 80)}"

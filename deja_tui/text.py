@@ -19,7 +19,31 @@ import json
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, cast
+
+
+class _Lazy:
+    """Stands for a compiled pattern until it is asked; then its methods are those of the pattern."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._given = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        compiled = re.compile(*self._given)
+        self.__dict__.update((known, getattr(compiled, known)) for known in _ASKED)
+        return getattr(compiled, name)
+
+
+_ASKED: Final = ("finditer", "findall", "fullmatch", "match", "pattern", "search", "split", "sub")
+
+
+def lazily(source: str, flags: int = 0) -> re.Pattern[str]:
+    """The pattern of ``source``, compiled when it is first asked.
+
+    For patterns that a start may never ask: compiling one costs up to a millisecond, and a hook is a process (D47).
+    """
+    return cast("re.Pattern[str]", _Lazy(source, flags))
+
 
 SIGNATURE_VERSION: Final = 1
 REASON_MAX: Final = 500
@@ -27,7 +51,7 @@ CLEAN_LIMIT: Final = 4_000
 
 # --- normalising ------------------------------------------------------------------------------------
 
-_SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE_OR_NUL = lazily("[\x00\ud800-\udfff]")
 
 
 def nfc(text: str) -> str:
@@ -59,8 +83,8 @@ def reason(text: object) -> str | None:
     return kept if said and len(kept) <= REASON_MAX else None
 
 
-_WORD = re.compile(r"[^\W_]+")
-_NEGATED = re.compile("n['\u2019]t\\b")
+_WORD = lazily(r"[^\W_]+")
+_NEGATED = lazily("n['\u2019]t\\b")
 NOTE_CHARS: Final = 16_384
 
 
@@ -87,7 +111,7 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U0001d159")
 _ESCAPED_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 _MARKS_IN_A_ROW = 4
-_SAFE_ASCII = re.compile(r"[ -~]*\Z")
+_SAFE_ASCII = lazily(r"[ -~]*\Z")
 _FENCES = str.maketrans({"«": "\\xab", "»": "\\xbb"})
 
 
@@ -282,25 +306,25 @@ NO_MESSAGE: Final = "no message"
 _SIGNED_CHARS = 80
 _READ_CHARS = 16_384
 
-_TERMINAL_CODES = re.compile(
+_TERMINAL_CODES = lazily(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]"
 )
-_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_HEX = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]{8,})\b")
+_UUID = lazily(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_HEX = lazily(r"\b(?:0x[0-9a-f]+|[0-9a-f]{8,})\b")
 # a scheme is bounded, or a long run of words with dots between would be searched again from each of them
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,19}://[^\s\"'<>]+")
-_LONG_ID = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_ID_JOINTS = re.compile(r"[-_+/]")
+_URL = lazily(r"\b[a-z][a-z0-9+.-]{0,19}://[^\s\"'<>]+")
+_LONG_ID = lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_ID_JOINTS = lazily(r"[-_+/]")
 _ID_PART = 8
-_PATH = re.compile(r"^[\"'(\[{<`]*(?:~|\.{1,2})?/|\\|/.*/|/[^/]*\.[a-z0-9]{1,5}\b")
-_DIGITS = re.compile(r"\d+")
-_STATUS_BEFORE = re.compile(
+_PATH = lazily(r"^[\"'(\[{<`]*(?:~|\.{1,2})?/|\\|/.*/|/[^/]*\.[a-z0-9]{1,5}\b")
+_DIGITS = lazily(r"\d+")
+_STATUS_BEFORE = lazily(
     r"(?:^|(?:\b(?:http|https|status|code|statuscode|status_code|error|err|response|returned|got)\b[^\w]{0,3}))"
     r"([45]\d\d)(?!\w|[.:]\d)"
 )
-_STATUS_ALONE = re.compile(r"(?:(?<=\()|(?<=\[))([45]\d\d)(?=[)\]])")
-_STATUS_AFTER = re.compile(
+_STATUS_ALONE = lazily(r"(?:(?<=\()|(?<=\[))([45]\d\d)(?=[)\]])")
+_STATUS_AFTER = lazily(
     r"(?<![\w.:])([45]\d\d)(?=[ :,-]{1,3}(?:bad request|unauthori[sz]ed|payment required|forbidden|not found"
     r"|method not allowed|not acceptable|request timeout|conflict|gone|unprocessable|too many|internal server"
     r"|not implemented|bad gateway|service unavailable|gateway time|client error|server error))"
@@ -322,16 +346,17 @@ def strip_terminal_codes(text: str) -> str:
     """NFC of ``text`` without escape sequences and control characters other than white space."""
     if text.isascii() and text.isprintable():
         return text
-    bare = _TERMINAL_CODES.sub("", text)
+    bare = _TERMINAL_CODES.sub("", text) if "\x1b" in text or "\x9b" in text else text
+    if bare.isascii():
+        return bare.translate(_ASCII_CONTROLS)
+    hidden = {
+        ord(c): None for c in set(bare) if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in "\n\t"
+    }
     # dropping a character can bring two together that compose
-    return nfc(
-        "".join(
-            c
-            if c in "\n\t " or unicodedata.category(c) not in ("Cc", "Cf", "Cs")
-            else (" " if c == "\r" else "")
-            for c in bare
-        )
-    )
+    return nfc(bare.translate(hidden | {ord("\r"): " "}))
+
+
+_ASCII_CONTROLS: Final = {code: None for code in (*range(32), 127) if code not in (9, 10)} | {13: " "}
 
 
 def error_signature(text: object) -> str:
@@ -343,11 +368,15 @@ def error_signature(text: object) -> str:
     """
     raw = text if isinstance(text, str) else "" if text is None else compact_json(text)
     told = _told(strip_terminal_codes(raw[:_READ_CHARS]).strip(), raw)
+    # each pattern is asked only where a sign of it stands: most errors are words, and compiling costs more than reading
     told = _LONG_ID.sub(_long_id, told).lower()
-    told = _URL.sub("<url>", told)
-    told = _UUID.sub("<id>", told)
+    if "://" in told:
+        told = _URL.sub("<url>", told)
+    if told.count("-") >= 4:
+        told = _UUID.sub("<id>", told)
     told = _HEX.sub("<id>", told)
-    told = " ".join(_token(token) for token in told.split())
+    words = told.split()
+    told = " ".join(map(_token, words) if "/" in told or "\\" in told else words)
     # dropping a character can bring two together that compose; a stored text is always NFC
     told = nfc(_numbers(told))[:_SIGNED_CHARS].rstrip()
     return told or NO_MESSAGE
@@ -405,6 +434,8 @@ def _token(token: str) -> str:
 
 
 def _numbers(text: str) -> str:
+    if not any(len(run) == 3 and run[0] in "45" for run in set(_DIGITS.findall(text))):
+        return _DIGITS.sub("#", text)
     kept = {
         m.span(1)
         for pattern in (_STATUS_BEFORE, _STATUS_AFTER, _STATUS_ALONE)

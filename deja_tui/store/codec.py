@@ -50,11 +50,10 @@ import hashlib
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import isfinite
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
@@ -119,8 +118,7 @@ _AI_SOURCES: Final = ("llm_generated", "consolidated", "inferred", "a2a_recalled
 _BESIDE: Final = frozenset(("type", "created_at", "namespace"))
 
 
-@dataclass(frozen=True, slots=True)
-class Grain:
+class Grain(NamedTuple):
     """One grain, as its bytes say.
 
     Attributes:

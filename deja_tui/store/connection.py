@@ -17,8 +17,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import apsw
 
@@ -98,8 +97,7 @@ def set_query_only(db: apsw.Connection) -> None:
 # --- the file ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a memory lies and how it may be opened.
 
     Attributes:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import apsw
 
 from deja_tui.errors import DejaError
-from deja_tui.store import oplog, projection, schema, seal, search
+from deja_tui.store import layout, oplog, schema, seal, search
 from deja_tui.store.codec import TYPES, Grain, decode
 from deja_tui.store.keys import Keys, is_failure, is_reserved, key_of, keys_of, namespace_of
 from deja_tui.store.sql import counter, rows, scalar
@@ -342,4 +342,4 @@ def _count(db: apsw.Connection, counters: dict[str, int], held: Counter[int], ex
 def _reindex(db: apsw.Connection, counters: dict[str, int]) -> None:
     search.empty(db)
     search.flush(db, 0)
-    counters.update(projection=projection.VERSION, indexed=counters["seq"])
+    counters.update(projection=layout.PROJECTION, indexed=counters["seq"])

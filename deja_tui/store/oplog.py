@@ -16,8 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import apsw
 
@@ -52,8 +51,7 @@ END_OF_TIME: Final = 2**62
 _PAGE: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """One row of the op-log. ``address`` is known also of a forgotten grain; ``origin`` is local or imported."""
 
     seq: int

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words of a grain: the text that is indexed, and the same treatment for what is asked (D30).
 
-* INV-PROJ-1  `text_of` is a pure function of the grain's bytes, versioned by `VERSION`: the index can only delete
+* INV-PROJ-1  `text_of` is a pure function of the grain's bytes, versioned by `layout.PROJECTION`: the index can only delete
   a row when it is given the very text it was made from. It uses fixed character ranges, no Unicode tables of the
   running Python.
 * INV-PROJ-2  `spread` is applied to grain text and, through `pieces`, to a query, so both meet in the same form, quoted too:
@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from deja_tui.store.names import is_reserved
 
-VERSION: Final = 1
 _LONGEST: Final = 65_536
 _DEEPEST: Final = 8
 

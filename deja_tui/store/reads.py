@@ -20,7 +20,6 @@ from deja_tui.store import (
     oplog,
     read,
     search,
-    settings,
     stats,
     views,
 )
@@ -337,16 +336,6 @@ class Reads(ABC):
         """What the file holds, as plain JSON values; see `stats.stats`."""
         with self.snapshot():
             return stats.stats(self.reading(), self.path)
-
-    @coded
-    def setting(self, key: str) -> Any:
-        """The value under ``key``, or None."""
-        return settings.get(self.reading(), key)
-
-    @coded
-    def settings(self, prefix: str = "") -> dict[str, Any]:
-        """The values whose keys start with ``prefix``."""
-        return settings.starting_with(self.reading(), prefix)
 
     # --- views ---
 

@@ -2,7 +2,7 @@
 """Full-text search over a deferred index.
 
 * INV-SEARCH-1  Every grain with words is found: the index holds the grains up to the counter ``indexed``, the tail
-  above it (at most `TAIL_LIMIT` after an act) is read and matched the same way, with the same tokenizer, and scored
+  above it (at most `layout.TAIL_LIMIT` after an act) is read and matched the same way, with the same tokenizer, and scored
   by the same rule, so that moving the index forward changes no answer. (Of more than three words that are all common
   the counts are judged, so there it may move one of two near equals.)
 * INV-SEARCH-2  A search never writes. The index moves forward only inside the act that overfills the tail.
@@ -25,7 +25,6 @@ and would score the tail by other statistics than the index.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 import apsw
 
@@ -41,8 +40,6 @@ from deja_tui.store.ranking import tokenizer as tokenizer
 from deja_tui.store.ranking import units as units
 from deja_tui.store.rows import LIVE_COLUMNS, TYPE_NAMES, stored, unfold
 from deja_tui.store.sql import counter, listed, rows, scalar
-
-TAIL_LIMIT: Final = 256
 
 TailReader = Callable[[int, int, Tokenizer], dict[int, list[str]]]
 """Words by position of the grains above the first position, up to the second."""

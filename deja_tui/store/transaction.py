@@ -10,14 +10,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import apsw
 
-from deja_tui.store import oplog, projection, search
-from deja_tui.store.erase import scrub
+from deja_tui.store import layout, oplog
 from deja_tui.store.faults import StoreError
 from deja_tui.store.sql import rows, scalar
 from deja_tui.store.terms import Terms
+
+_INDEXED: Final = "SELECT EXISTS(SELECT 1 FROM text_docsize) OR EXISTS(SELECT 1 FROM near)"
+"""Whether any text was ever indexed here."""
 
 
 class Transaction:
@@ -135,15 +138,26 @@ class Transaction:
             return
         self.counters["acts"] = self.act
         if self.erased:
+            from deja_tui.store.erase import scrub
+
             scrub(self.db, self.erased)
-        if self.counters.get("projection") != projection.VERSION:
-            search.empty(self.db)
-            self.counters.update(projection=projection.VERSION, indexed=0)
+        self._index()
+        self.publish()
+
+    def _index(self) -> None:
+        """Drop an index of another version; fill in what waits, when that is too much (D30). Else nothing is loaded for it."""
+        if self.counters.get("projection") != layout.PROJECTION:
+            if scalar(self.db, _INDEXED):
+                from deja_tui.store import search
+
+                search.empty(self.db)
+            self.counters.update(projection=layout.PROJECTION, indexed=0)
         waiting = self.counters.get("seq", 0) - self.counters.get("indexed", 0)
-        if waiting > search.TAIL_LIMIT:
+        if waiting > layout.TAIL_LIMIT:
+            from deja_tui.store import search
+
             search.flush(self.db, self.counters.get("indexed", 0))
             self.counters["indexed"] = self.counters["seq"]
-        self.publish()
 
     def publish(self) -> None:
         """Write the counters that moved: before the commit, and before this act itself reads (INV-STORE-3)."""

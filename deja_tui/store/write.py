@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import chains, ledger, oplog, seal, settings
+from deja_tui.store import oplog, seal, settings
+from deja_tui.store.body import SUCCESSOR, TYPE_NAMES, unfold
 from deja_tui.store.codec import TYPES, Grain, encode
-from deja_tui.store.erase import erase
 from deja_tui.store.faults import StoreError, coded, unknown
 from deja_tui.store.keys import (
     is_address,
@@ -25,16 +24,18 @@ from deja_tui.store.keys import (
     source_of,
     superseded_of,
 )
-from deja_tui.store.rows import unfold
 from deja_tui.store.sql import rows
 from deja_tui.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from deja_tui.store.derived import Rebuilt
+    from deja_tui.store.ledger import LedgerEntry
 
 _HERE_OR_GONE: Final = (
     "SELECT id, 0 FROM grain WHERE hash = ?1 UNION ALL SELECT gid, 1 FROM tombstone WHERE hash = ?1"
 )
+
+_LINK: Final = f"SELECT g.dead, {SUCCESSOR}, g.body FROM grain g WHERE g.hash = ?"
 
 MarkKind = Literal["retire", "supersede", "hide", "reopen"]
 Origin = Literal["local", "imported"]
@@ -45,8 +46,7 @@ _INSERT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """The answer to an add. ``new`` is False when the grain, or its source key, was already there."""
 
     address: str
@@ -54,8 +54,15 @@ class Added:
     new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Head(NamedTuple):
+    """The end of a chain: its address, whether it is live, its fields under long names."""
+
+    address: str
+    live: bool
+    fields: Mapping[str, Any]
+
+
+class Target(NamedTuple):
     """A grain that is about to change."""
 
     gid: int
@@ -257,6 +264,8 @@ class Act:
         named = successor if kind == "supersede" and successor is not None else target.gid
         self._tx.mark(kind, target.gid, successor, named)
         if kind == "reopen":
+            from deja_tui.store import chains
+
             chains.close_again(self._tx, target.gid, target.digest, target.namespace)
 
     def merge(self, tips: Sequence[str], grain: Grain) -> Added:
@@ -300,6 +309,8 @@ class Act:
         self._erase(self._target(address), self._tx.tick(), oplog.LOCAL)
 
     def _erase(self, target: Target, hlc: int, origin: int) -> None:
+        from deja_tui.store.erase import erase
+
         self._tx.weighty = True
         if seal.COUNTER in self._tx.counters:
             self._tx.take(seal.COUNTER, -seal.of_filed(self._tx.db, target.gid))
@@ -313,9 +324,23 @@ class Act:
         self._tx.take("erased")
         self._tx.terms.at(self._tx.take("epoch"))
 
+    @coded
+    def head_of(self, address: str) -> Head:
+        """The end of the chain that begins at ``address``. Raises MEM-E001: not here, or a link of it was forgotten."""
+        self._tx.publish()
+        while is_address(address):
+            found = next(rows(self._tx.db, _LINK, (bytes.fromhex(address),)), None)
+            if found is None:
+                break
+            dead, successor, body = found
+            if successor is None:
+                return Head(address, not dead, unfold(body)[1])
+            address = successor.hex()
+        raise unknown(address)
+
     def _target(self, address: str) -> Target:
         found = self._find(address)
-        self._guard(found.namespace, _TYPE_NAMES[found.type])
+        self._guard(found.namespace, TYPE_NAMES[found.type])
         return found
 
     def _find(self, address: str) -> Target:
@@ -357,19 +382,20 @@ class Act:
         settings.put(self._tx.db, key, value, source, self._tx.tick() if hlc is None else hlc)
 
     @coded
-    def ledger_put(self, row: ledger.LedgerEntry) -> None:
+    def ledger_put(self, row: LedgerEntry) -> None:
         """Write or replace a row of the governance table. Raises VAL-E004 unless governed."""
         self._guard("deja-loop", "recommendation")
+        from deja_tui.store import ledger
+
         ledger.put(self._tx.db, row)
 
     @coded
     def ledger_clear(self) -> None:
         """Empty the governance table before it is rebuilt. Raises VAL-E004 unless governed."""
         self._guard("deja-loop", "recommendation")
+        from deja_tui.store import ledger
+
         ledger.clear(self._tx.db)
-
-
-_TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
 
 
 def with_parent(grain: Grain, address: str) -> Grain:
@@ -385,4 +411,4 @@ def with_parent(grain: Grain, address: str) -> Grain:
     others = [parent for parent in others if parent != address]
     as_list = others or grain.type == "recommendation"
     parents: str | list[str] = [address, *others] if as_list else address
-    return replace(grain, fields={**grain.fields, "derived_from": parents})
+    return grain._replace(fields={**grain.fields, "derived_from": parents})

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deja_tui.errors import ValidationError
-from deja_tui.store import grains as grains_module
+from deja_tui.store import fields as fields_module
 from deja_tui.store import names
 from deja_tui.store.codec import address, decode, encode, make_grain
 from deja_tui.store.grains import StoredGrain, parse_time, validate
@@ -103,7 +103,7 @@ def test_a_missing_field_is_named(kind: str, name: str) -> None:
 def test_every_typed_field_has_a_check() -> None:
     """No field of the format slips through the door unjudged."""
     for kind, typed in names.TYPED.items():
-        assert typed <= grains_module._FIELD_CHECKS.keys(), kind
+        assert typed <= fields_module._FIELD_CHECKS.keys(), kind
 
 
 def _passes(kind: str, name: str, value: Any) -> bool:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from deja_tui.store import layout, ranking
 from deja_tui.store import narrow as filters
-from deja_tui.store import ranking
-from deja_tui.store import search as engine
 from deja_tui.store.codec import make_grain
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
@@ -71,7 +70,7 @@ def test_a_filter_leaves_out_and_changes_nothing_else(
 ) -> None:
     """INV-NARROW-1, -3: whatever way it is found, indexed or not; the order is that of the search without filters."""
     monkeypatch.setattr(filters, "FEW", few)
-    monkeypatch.setattr(engine, "TAIL_LIMIT", 10_000)
+    monkeypatch.setattr(layout, "TAIL_LIMIT", 10_000)
     crowd(store)
     if indexed:
         index(store, indexed)

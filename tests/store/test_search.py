@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deja_tui.store import ranking
+from deja_tui.store import layout, ranking
 from deja_tui.store import search as engine
 from deja_tui.store.codec import encode, make_grain
 from deja_tui.store.memory import Store
-from deja_tui.store.projection import VERSION, pieces, spread, text_of
+from deja_tui.store.projection import pieces, spread, text_of
 from deja_tui.store.rows import unfold
 from deja_tui.text import door, nfc
 from tests.store.helpers import Boom, add, bytes_on_disk, call, everything, fact, fails, forget, many, note
@@ -252,8 +252,8 @@ def test_a_search_writes_nothing(store: Store, path: Path) -> None:
 
 def test_the_tail_never_grows_beyond_its_limit(store: Store) -> None:
     """INV-SEARCH-2: the act that overfills it moves the index, whether it adds one grain or a thousand."""
-    many(store, engine.TAIL_LIMIT)
-    assert store.stats()["unindexed"] == engine.TAIL_LIMIT
+    many(store, layout.TAIL_LIMIT)
+    assert store.stats()["unindexed"] == layout.TAIL_LIMIT
     (last,) = many(store, 1, "straw")
     assert store.stats()["unindexed"] == 0
     assert [g.address for g in store.search("straw")] == [last]
@@ -347,7 +347,7 @@ def test_the_projection_is_pinned() -> None:
         "t\u00f6ol", "out", True, input={"b": ["x", {"c": "y"}], "a": "z"}, error="why", session_id="no"
     )
     state = make_grain("state", {"context": {"k": "v"}, "plan": ["p1"]}, namespace="s", created_at=1)
-    assert VERSION == 1
+    assert layout.PROJECTION == 1
     told = text_of("tool", "s", unfold(encode(tool))[1])
     assert told == "t\u00f6ol \nout \nwhy \nz \nx \ny"
     assert text_of("state", "s", state.fields) == "p1 \nv"

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Intake`: how a grain comes into a memory: made from what a caller gave, captured once, drained from the spool.
+
+The library takes everything in through it, and a capture by a hook opens nothing else of the library: it imports neither the
+engine nor the facade, and its records are named tuples, because a dataclass costs a process eight times as much to define (D47).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from deja_tui import namespaces, spool
+from deja_tui.errors import DejaError, ValidationError
+from deja_tui.items import CaptureItem, ItemType
+from deja_tui.store.codec import Grain
+from deja_tui.store.fields import made, parse_time
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from deja_tui.store.acts import Acts
+    from deja_tui.store.write import Act
+
+    class Capturable(Protocol):
+        """One grain from elsewhere, under a key that says where it is from (`items`)."""
+
+        @property
+        def type(self) -> str: ...
+        @property
+        def source_key(self) -> str: ...
+        @property
+        def fields(self) -> Mapping[str, Any]: ...
+        def complete(self, stored: Mapping[str, Any]) -> Mapping[str, Any] | None: ...
+
+
+CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
+_LAST_MS: Final = 253_402_300_799_999
+
+
+def host_clock() -> int:
+    """Now in epoch ms UTC; the environment variable ``DEJA_LOOP_NOW_MS`` overrides it.
+
+    Raises CLI-E002 when the variable is set to something that is not a number of milliseconds.
+    """
+    pinned = os.environ.get(CLOCK_VARIABLE)
+    if pinned is None:
+        return time.time_ns() // 1_000_000
+    told = pinned.strip()
+    if not told.isascii() or not told.isdigit() or len(told) > 15 or int(told) > _LAST_MS:
+        raise DejaError(
+            "CLI-E002", f"{CLOCK_VARIABLE} must be a whole number of epoch milliseconds before the year 10000"
+        )
+    return int(told)
+
+
+class Captured(NamedTuple):
+    """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before."""
+
+    added: int
+    skipped: int
+    completed: int
+    forgotten: int
+
+
+class Intake:
+    """The way into one memory file.
+
+    Attributes:
+        namespace: where plain writes go.
+        told: what a person should know of captures that wait; "" for nothing.
+    """
+
+    def __init__(self, store: Acts, namespace: str, clock: Callable[[], int]) -> None:
+        self.namespace = namespace
+        self.told = ""
+        self._store = store
+        self._clock = clock
+        self._draining = False
+        store.before_act = self.drain
+
+    def grain(self, type: str, fields: object, namespace: str | None = None) -> Grain:
+        """The grain of what a caller gave, in a namespace, else in the one among its fields, else in this memory's own.
+
+        Raises VAL-E001, VAL-E002.
+        """
+        content = dict(checked_fields(fields))
+        inside = content.pop("namespace", None)
+        chosen = next((name for name in (namespace, inside) if name is not None), self.namespace)
+        return self._made(type, content, namespaces.checked(chosen), ())
+
+    def successor(
+        self, type: str, fields: Mapping[str, Any], namespace: str, settled: Collection[str]
+    ) -> Grain:
+        """The same for a grain that takes another's place: it stays in the namespace of that one, whatever it is.
+
+        ``settled``: names of fields that are taken over as they are. Raises VAL-E001, VAL-E002.
+        """
+        content = dict(fields)
+        content.pop("namespace", None)
+        return self._made(type, content, namespace, settled)
+
+    def _made(self, type: str, content: dict[str, Any], namespace: str, settled: Collection[str]) -> Grain:
+        given = content.pop("created_at", None)
+        at = self._clock() if given is None else parse_time(given, "created_at")
+        return made(type, content, namespace=namespace, created_at=at, settled=settled)
+
+    # --- captures --------------------------------------------------------------------------------
+
+    def take(self, items: Iterable[Capturable], namespace: str | None = None) -> Captured:
+        """Store what is new of ``items``, in their order, in one transaction (D32, D33); see `Memory.capture`."""
+        counts = {"added": 0, "skipped": 0, "completed": 0, "forgotten": 0}
+        with self._store.act() as act:
+            for item in items:
+                counts[self._one(act, item, namespace)] += 1
+        return Captured(**counts)
+
+    def _one(self, act: Act, item: Capturable, namespace: str | None) -> str:
+        try:
+            put = act.add(self.grain(item.type, item.fields, namespace), source_key=item.source_key)
+            if put.new:
+                return "added"
+            head = act.head_of(put.address)
+        except DejaError as fault:
+            if fault.code not in ("MEM-E003", "MEM-E001"):  # the grain, or what took its place
+                raise
+            return "forgotten"
+        more = item.complete(head.fields) if head.live else None
+        if more is None:
+            return "skipped"
+        act.supersede(head.address, self.grain(item.type, more, namespace), source_key=item.source_key)
+        return "completed"
+
+    # --- what waits in the spool -----------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Before an act: what captures could not write goes in first (SPOOL-2). Whether the file can be written, the act says."""
+        if self._draining or not (names := spool.waiting(self._store.path)):
+            return
+        self._draining = True
+        try:
+            for name in names:
+                self._take_in(name)
+        except DejaError as fault:
+            self.told = f"captures wait in {spool.folder_of(self._store.path)}: {fault.message}"
+        finally:
+            self._draining = False
+
+    def _take_in(self, name: str) -> None:
+        """One spool file in one act."""
+        path = self._store.path
+        try:
+            namespace, cursor, rows = spool.read(path, name)
+        except FileNotFoundError:  # another process was first
+            return
+        except (OSError, ValueError):
+            self.told = f"a capture that waits cannot be read: {spool.folder_of(path)}"
+            return
+        items = [CaptureItem(cast(ItemType, kind), key, fields) for kind, key, fields in rows]
+        try:
+            with self._store.act() as act:
+                self.take(items, namespace)
+                if cursor is not None:
+                    act.set_setting(*cursor)
+        except DejaError as fault:
+            if fault.code.startswith("STO-"):
+                raise
+            self.told = f"a capture that waits was refused ({fault.code}): {name}"
+            return
+        spool.done(path, name)
+
+
+def checked_fields(fields: object) -> Mapping[str, Any]:
+    """Fields as a caller gave them. Raises VAL-E001 when they are no map."""
+    if not isinstance(fields, Mapping):
+        raise ValidationError("VAL-E001", "fields is not a map of names to values")
+    return fields
