@@ -20,6 +20,7 @@ SCOPES: Final = (
     "detail",
     "walker",
     "outcomes",
+    "query",
     "receipt",
     "summary",
     "help",
@@ -31,6 +32,7 @@ PLACES: Final = (
     ("queue", "3", "Queue"),
     ("analyzers", "4", "Analyzers"),
     ("outcomes", "5", "Outcomes"),
+    ("query", "8", "Query"),
 )
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
 FROM_HERE: Final = (*PLACE_SCOPES, "detail", "analyzer")
@@ -146,6 +148,21 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "apply",
         "undo",
     ),
+    Action("query.type", ("i",), "type a statement", ("query",), hint="type"),
+    Action(
+        "query.open", ("enter", "l", "right"), "open the row, or run the saved query", ("query",), hint="open"
+    ),
+    Action("query.explain", ("e",), "how it was carried out (EXPLAIN), and back", ("query",), hint="explain"),
+    Action("query.edit", ("E",), "edit the saved query", ("query",), hint="edit"),
+    Action(
+        "query.define", ("D",), "save the statement as a query (DEFINE QUERY)", ("query",), "write", "save"
+    ),
+    Action(
+        "query.back",
+        ("h", "left", "escape"),
+        "stop what runs, leave a page, or clear the filter",
+        ("query",),
+    ),
     Action("walker.next", ("enter", "l", "right"), "next recommendation", ("receipt",), hint="next"),
     Action(
         "walker.close",
@@ -171,7 +188,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("queue.evidence", ("e",), "evidence", ("queue", "detail", "walker"), hint="evidence"),
     Action("queue.trail", ("t",), "audit trail", ("queue", "detail", "walker"), hint="trail"),
-    Action("queue.filter", ("/",), "filter by text", ("queue",), hint="filter"),
+    Action("queue.filter", ("/",), "filter by text", ("queue", "query"), hint="filter"),
     Action("queue.status", ("f",), "next status: pending, approved, applied, …", ("queue",), hint="status"),
     Action("queue.sort", ("o",), "sort: severity, newest, most evidence", ("queue",), hint="sort"),
     Action("queue.clear", ("h", "left", "escape"), "clear the filter", ("queue",)),
@@ -195,13 +212,13 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "app.copy",
         ("y",),
         "send the address to the terminal's clipboard",
-        ("queue", "detail", "walker", "outcomes"),
+        ("queue", "detail", "walker", "outcomes", "query"),
     ),
     Action(
         "app.command",
         ("C",),
         "send the command line to the terminal's clipboard",
-        ("queue", "detail", "walker", "overview", "analyzers", "analyzer", "outcomes"),
+        ("queue", "detail", "walker", "overview", "analyzers", "analyzer", "outcomes", "query"),
     ),
     Action("app.copy_cal", ("Y",), "send the CAL that reads this panel to the terminal's clipboard", COPYING),
     Action("app.reload", ("r",), "read again", FROM_HERE),

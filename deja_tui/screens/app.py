@@ -17,6 +17,7 @@ from deja_tui.console import theme as themes
 from deja_tui.console.actions import PLACE_SCOPES, Rights
 from deja_tui.console.feed import Feed, Reviews, Upkeep
 from deja_tui.console.keymap import Keymap
+from deja_tui.console.typed import Typed as TypedBefore
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
@@ -25,6 +26,7 @@ from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
+from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import Walk
 
@@ -53,6 +55,7 @@ class DejaApp(App[None], inherit_bindings=False):
         poll_seconds: how often to ask whether the file changed; 0: never.
         driver: what reads the terminal and writes to it; None: Textual's own.
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
+        remembers: whether statements typed here join those of the shell of this person.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -81,6 +84,7 @@ class DejaApp(App[None], inherit_bindings=False):
         poll_seconds: float = 1.0,
         driver: type[Driver] | None = None,
         file_of: Upkeep | None = None,
+        remembers: bool = False,
     ) -> None:
         first = themes.load(theme)
         super().__init__(driver_class=driver, ansi_color=first.ansi)
@@ -96,6 +100,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.at = at
         self.poll_seconds = poll_seconds
         self.sitting = Sitting()
+        self.typed = TypedBefore(shared=remembers)
         self.receipts: list[Receipt] = []
         self.walk: Walk | None = None
         self.pending: int | None = None
@@ -104,6 +109,7 @@ class DejaApp(App[None], inherit_bindings=False):
             "queue": QueueScreen(),
             "analyzers": AnalyzersScreen(),
             "outcomes": OutcomesScreen(),
+            "query": QueryScreen(),
         }
         self.polling = False
         self.theme_name = theme

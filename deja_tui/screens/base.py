@@ -331,6 +331,9 @@ class DejaScreen(Screen[None]):
     def do_outcomes(self) -> None:
         self.console_app.go("outcomes", self.links_to("outcomes"))
 
+    def do_query(self) -> None:
+        self.console_app.go("query", self.links_to("query"))
+
     def links_to(self, place: str) -> str:
         """What a place should show when one comes to it from here; empty: as it was left."""
         return ""

@@ -19,6 +19,7 @@ NAMES: Final = {
     "analyzers": "Analyzers",
     "analyzer": "Analyzer",
     "outcomes": "Outcomes",
+    "query": "Query",
     "detail": "Detail",
     "walker": "Walker",
     "receipt": "Receipt",

@@ -11,6 +11,7 @@ from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.help import HelpScreen
 from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
+from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.walker import WalkerScreen
 
@@ -19,6 +20,7 @@ SCREENS = {
     "analyzers": AnalyzersScreen,
     "analyzer": AnalyzerScreen,
     "outcomes": OutcomesScreen,
+    "query": QueryScreen,
     "queue": QueueScreen,
     "detail": DetailScreen,
     "walker": WalkerScreen,

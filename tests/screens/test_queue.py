@@ -21,7 +21,7 @@ from tests.support import NOW
 async def test_the_queue_opens_with_the_first_row_selected_and_its_change_below() -> None:
     """What waits, and what the first one would change, without pressing anything."""
     async with console() as user:
-        assert user.title == " deja agent.db  1 [3 Queue:3] 4 5  pending  1/3             user:local  APPLY w"
+        assert user.title == " deja agent.db  1 [3 Queue:3] 4 5 8  pending  1/3           user:local  APPLY w"
         assert user.marked().startswith(
             "▸H  tool_failure/1    stripe_refund     8   3d  stripe_refund: 8 of 20"
         )
@@ -287,7 +287,7 @@ async def test_a_change_of_the_file_is_seen_by_the_next_poll() -> None:
         user.reviews.elsewhere("reject", build.tool_failure().recommendation.address, "no")
         user.app.poll()
         await user.settle()
-        assert "[3 Queue:2] 4 5  pending  1/2" in user.title
+        assert "[3 Queue:2] 4 5 8  pending  1/2" in user.title
         assert user.marked().startswith("▸M")
 
 
