@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 from xml.sax.saxutils import escape
@@ -107,6 +108,11 @@ KINDS: Final[dict[str, Callable[[int, Sequence[str]], list[str]]]] = {
     "systemd": systemd,
     "windows": windows,
 }
+
+
+def usual() -> str:
+    """What is usual on this system, one of `KINDS`."""
+    return {"darwin": "launchd", "win32": "windows"}.get(sys.platform, "cron")
 
 
 def _kept(every_ms: int, spans: dict[int, str], who: str) -> str:

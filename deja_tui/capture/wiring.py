@@ -20,6 +20,13 @@ HOOKS: Final = (
     ("SessionEnd", "session-end", 60),
 )
 """Event of the agent, hook verb, seconds after which the agent may stop waiting."""
+PLACES: Final = {
+    "claude-code": ".claude/settings.json of a project, or ~/.claude/settings.json",
+    "openai": "the program that runs your tools",
+    "python": "your program",
+    "mcp": "the settings of your MCP client",
+}
+"""What the lines for each kind of agent belong into."""
 _MATCHED: Final = frozenset(("PostToolUseFailure",))
 
 

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -14,8 +12,6 @@ from deja_tui.cli import output
 from deja_tui.cli.loop import Span
 from deja_tui.cli.options import OneOf, with_file, with_format
 from deja_tui.cli.paths import default_path
-
-_HERE: Final = {"darwin": "launchd", "win32": "windows"}
 
 
 @click.command()
@@ -35,7 +31,7 @@ def schedule(print_: bool, every: int, kind: str | None, db: Path | None, actor:
     """
     if not print_:
         raise click.UsageError("Missing option '--print': the lines are printed, installing them is yours.")
-    chosen = kind or _HERE.get(sys.platform, "cron")
+    chosen = kind or lines_of.usual()
     command = [*lines_of.words(db or default_path())]
     if actor != "user:local":
         command += ["--actor", actor]

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from deja_tui.capture import wiring as wiring_lines
 from deja_tui.capture.templates import NAMES, declarations, script
 from deja_tui.cli import output
 from deja_tui.cli.cal import session_of
@@ -20,12 +21,6 @@ from deja_tui.present.words import plural
 
 FRAMEWORKS: Final = ("claude-code", "openai", "python", "mcp")
 _MARK: Final = "init"
-_PLACES: Final = {
-    "claude-code": "Belongs into .claude/settings.json of a project, or ~/.claude/settings.json",
-    "openai": "Belongs into the program that runs your tools",
-    "python": "Belongs into your program",
-    "mcp": "Belongs into the settings of your MCP client",
-}
 
 
 @click.command()
@@ -123,7 +118,9 @@ def init(
     if not changed and not wiring_only:
         output.lines(["It was there before: nothing was changed."])
     if wiring and framework is not None:
-        output.lines(["", f"{_PLACES[framework]}:", "", *wiring, "", "Nothing was installed."])
+        output.lines(
+            ["", f"Belongs into {wiring_lines.PLACES[framework]}:", "", *wiring, "", "Nothing was installed."]
+        )
     output.lines([f"next: deja ui {path}" if pending else f"next: deja next --db {path}"])
 
 
@@ -177,12 +174,12 @@ def _begin(path: Path, template: str, actor: str, into_existing: bool) -> bool:
 
 
 def _wiring(framework: str, path: Path) -> list[str]:
-    from deja_tui.capture import wiring
-
     if framework == "mcp":
         from deja_tui.capture.wiring_mcp import mcp
 
         return mcp(path)
-    return {"claude-code": wiring.claude_code, "openai": wiring.openai, "python": wiring.python}[framework](
-        path
-    )
+    return {
+        "claude-code": wiring_lines.claude_code,
+        "openai": wiring_lines.openai,
+        "python": wiring_lines.python,
+    }[framework](path)

@@ -14,6 +14,11 @@ from typing import Final
 # The states a key can be pressed in. A reason or a filter being typed takes keys as text and is none of them.
 SCOPES: Final = (
     "overview",
+    "sessions",
+    "session",
+    "setup",
+    "starter",
+    "whole",
     "queue",
     "analyzers",
     "analyzer",
@@ -29,13 +34,15 @@ READING: Final = SCOPES
 # The screens that have a number: each is a place of its own, the others stand on one of them.
 PLACES: Final = (
     ("overview", "1", "Overview"),
+    ("sessions", "2", "Sessions"),
     ("queue", "3", "Queue"),
     ("analyzers", "4", "Analyzers"),
     ("outcomes", "5", "Outcomes"),
+    ("setup", "6", "Setup"),
     ("query", "8", "Query"),
 )
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
-FROM_HERE: Final = (*PLACE_SCOPES, "detail", "analyzer")
+FROM_HERE: Final = (*PLACE_SCOPES, "session", "detail", "analyzer")
 # States that show something of the memory, which can be copied: an address, a statement, a command line.
 COPYING: Final = tuple(scope for scope in SCOPES if scope not in ("help", "summary"))
 
@@ -66,7 +73,40 @@ class Action:
         return "do_" + self.id.rpartition(".")[2]
 
 
+# In these ] and [ lead to other things than sections.
+SECTIONLESS: Final = ("sessions", "session", "setup")
+SECTIONED: Final = tuple(scope for scope in READING if scope not in SECTIONLESS)
+
+
 ACTIONS: Final[tuple[Action, ...]] = (
+    Action("sessions.open", ("enter", "l", "right"), "open the timeline", ("sessions",), hint="timeline"),
+    Action(
+        "session.open",
+        ("enter", "l", "right"),
+        "open the recommendation that cites it, or else every field",
+        ("session",),
+        hint="open",
+    ),
+    Action("session.whole", ("v",), "every field of the event", ("session",), hint="all fields"),
+    Action("sessions.next_error", ("]",), "next error", ("sessions", "session"), hint="next error"),
+    Action("sessions.previous_error", ("[",), "previous error", ("sessions", "session")),
+    Action("sessions.errors", ("f",), "errors only, or all", ("sessions", "session"), hint="errors only"),
+    Action(
+        "setup.open",
+        ("enter", "l", "right"),
+        "do it, where it is for deja to do: a document, queries, a verification",
+        ("setup",),
+        hint="do it",
+    ),
+    Action(
+        "setup.copy", ("y",), "send the lines to the terminal's clipboard", ("setup", "whole"), hint="copy"
+    ),
+    Action("setup.whole", ("v",), "the whole lines", ("setup",), hint="whole"),
+    Action("setup.next_snippet", ("]",), "lines for another agent or system", ("setup",), hint="other lines"),
+    Action("setup.previous_snippet", ("[",), "the lines before those", ("setup",)),
+    Action("setup.stop", ("escape", "h", "left"), "stop what runs at its next pause", ("setup",)),
+    Action("starter.save", ("enter",), "save it as it is shown", ("starter",), "write", "save"),
+    Action("starter.other", ("o",), "that of another template", ("starter",), hint="other template"),
     Action("queue.open", ("enter", "l", "right"), "open the recommendation", ("queue",), hint="open"),
     Action(
         "overview.open", ("enter", "l", "right"), "open what the row is about", ("overview",), hint="open"
@@ -188,16 +228,26 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("queue.evidence", ("e",), "evidence", ("queue", "detail", "walker"), hint="evidence"),
     Action("queue.trail", ("t",), "audit trail", ("queue", "detail", "walker"), hint="trail"),
-    Action("queue.filter", ("/",), "filter by text", ("queue", "query"), hint="filter"),
+    Action(
+        "queue.filter", ("/",), "filter by text", ("sessions", "session", "queue", "query"), hint="filter"
+    ),
     Action("queue.status", ("f",), "next status: pending, approved, applied, …", ("queue",), hint="status"),
     Action("queue.sort", ("o",), "sort: severity, newest, most evidence", ("queue",), hint="sort"),
-    Action("queue.clear", ("h", "left", "escape"), "clear the filter", ("queue",)),
+    Action(
+        "queue.clear",
+        ("h", "left", "escape"),
+        "clear the filter",
+        (
+            "sessions",
+            "queue",
+        ),
+    ),
     *(Action(f"go.{name}", (key,), title, FROM_HERE) for name, key, title in PLACES),
     Action(
         "detail.back",
         ("h", "left", "escape"),
         "back",
-        ("detail", "help", "walker", "receipt", "analyzer"),
+        ("session", "starter", "whole", "detail", "help", "walker", "receipt", "analyzer"),
         hint="back",
     ),
     Action("move.down", ("j", "down"), "down", READING),
@@ -206,19 +256,31 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("move.last", ("G", "end"), "last", READING),
     Action("move.page_down", ("ctrl+d", "pagedown"), "page down", READING),
     Action("move.page_up", ("ctrl+u", "pageup"), "page up", READING),
-    Action("move.next_section", ("]",), "next section", READING),
-    Action("move.previous_section", ("[",), "previous section", READING),
+    Action("move.next_section", ("]",), "next section", SECTIONED),
+    Action("move.previous_section", ("[",), "previous section", SECTIONED),
     Action(
         "app.copy",
         ("y",),
         "send the address to the terminal's clipboard",
-        ("queue", "detail", "walker", "outcomes", "query"),
+        ("sessions", "session", "queue", "detail", "walker", "outcomes", "query"),
     ),
     Action(
         "app.command",
         ("C",),
         "send the command line to the terminal's clipboard",
-        ("queue", "detail", "walker", "overview", "analyzers", "analyzer", "outcomes", "query"),
+        (
+            "sessions",
+            "session",
+            "setup",
+            "queue",
+            "detail",
+            "walker",
+            "overview",
+            "analyzers",
+            "analyzer",
+            "outcomes",
+            "query",
+        ),
     ),
     Action("app.copy_cal", ("Y",), "send the CAL that reads this panel to the terminal's clipboard", COPYING),
     Action("app.reload", ("r",), "read again", FROM_HERE),

@@ -15,10 +15,17 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any, Generic, Protocol, TypeVar
 
+from deja_tui.browsing import Dossier
+from deja_tui.documents import Document, Documents
 from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
+from deja_tui.sessions import Sessions
+from deja_tui.standing import Standing
+from deja_tui.store.browse import Key, Lens, Slice
+from deja_tui.store.grains import StoredGrain
+from deja_tui.store.graph import Neighbourhood
 
 Answered = TypeVar("Answered")
 
@@ -88,6 +95,59 @@ class Statements(Protocol):
         allow_destructive: bool = False,
         stop: Callable[[], bool] | None = None,
     ) -> Any: ...
+
+
+class Files(Protocol):
+    """What the console asks of the documents of a memory; `Memory.docs` is one."""
+
+    def view(self, path: str, *, version: str | None = None) -> Document: ...
+
+    def write(self, path: str, text: str, *, base: str | None = None) -> Document: ...
+
+
+class Grains(Protocol):
+    """What the console asks of a memory to look around in it; `Memory` is one. All methods may raise `DejaError`."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def docs(self) -> Files: ...
+
+    def browse(
+        self,
+        lens: Lens | None = None,
+        start: int = 0,
+        count: int = 64,
+        *,
+        anchor: tuple[int, Key] | None = None,
+        total: int | None = None,
+        at: str | None = None,
+    ) -> Slice: ...
+
+    def kinds(self) -> tuple[str, ...]: ...
+
+    def dossier(self, address: str) -> Dossier: ...
+
+    def neighbourhood(
+        self, entity: str, depth: int = 1, *, namespace: str | None = None
+    ) -> Neighbourhood: ...
+
+    def get(self, address: str) -> StoredGrain | None: ...
+
+
+class Recorded(Upkeep, Protocol):
+    """What the console asks of a memory about its sessions, and about what is set up; `Memory` is one."""
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def docs(self) -> Documents: ...
+
+    def standing(self) -> Standing: ...
+
+    def cal(self, text: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
+from deja_tui.screens.sessions import SessionsScreen
+from deja_tui.screens.setup import SetupScreen
 from deja_tui.screens.walker import Walk
 
 ABORTED: Final = 130
@@ -106,9 +108,11 @@ class DejaApp(App[None], inherit_bindings=False):
         self.pending: int | None = None
         self.places: dict[str, PlaceScreen] = {
             "overview": OverviewScreen(),
+            "sessions": SessionsScreen(),
             "queue": QueueScreen(),
             "analyzers": AnalyzersScreen(),
             "outcomes": OutcomesScreen(),
+            "setup": SetupScreen(),
             "query": QueryScreen(),
         }
         self.polling = False

@@ -322,6 +322,12 @@ class DejaScreen(Screen[None]):
     def do_overview(self) -> None:
         self.console_app.go("overview")
 
+    def do_sessions(self) -> None:
+        self.console_app.go("sessions", self.links_to("sessions"))
+
+    def do_setup(self) -> None:
+        self.console_app.go("setup", self.links_to("setup"))
+
     def do_queue(self) -> None:
         self.console_app.go("queue")
 

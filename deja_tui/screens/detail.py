@@ -14,7 +14,7 @@ from deja_tui.engine.objects import Detail
 from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
 from deja_tui.present.line import Line, Span, line, wrap
-from deja_tui.present.words import short
+from deja_tui.present.words import short, thread_of
 from deja_tui.screens.base import EDGED, SIDE, DejaScreen, ReadingScreen
 from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
@@ -153,6 +153,9 @@ class DetailScreen(ReadingScreen):
         if self.detail is None:
             return ""
         body = self.detail.recommendation
+        if place == "sessions":
+            threads = (thread_of(one.fields or {}) for one in self.detail.evidence)
+            return next((thread for thread in threads if thread), "")
         measured = body.address if self.detail.outcomes else body.analyzer
         return {"analyzers": body.analyzer, "outcomes": measured}.get(place, "")
 
