@@ -43,7 +43,8 @@ _SAID_LIMIT: Final = 400
 _BAR: Final = 24
 _LEAST_COLUMN: Final = 6
 _GUTTER: Final = Span("| ", "dim")
-_WRITTEN: Final = ("hash", "new_hash", "old_hash")
+_WRITTEN: Final = ("new_hash", "hash", "old_hash")
+_WRITES: Final = ("added", "remembered", "merged", "superseded", "retired")
 _OWN_WORDS: Final = ("fact", "event", "tool")
 
 
@@ -317,12 +318,13 @@ def _answer(result: Answer, now_ms: int) -> Sheet:
     if result.kind == "derived_from":
         rows = [_json_row(told) for told in values["grains"]]
         return Sheet(plural(len(rows), "grain"), _json_grains(rows, now_ms), warnings=result.warnings)
-    address = next((str(values[name]) for name in _WRITTEN if values.get(name)), "")
     told = result.kind.replace("_", " ")
-    items = ()
-    if address:
-        written = line(Span(short(address), "address"), f"  {told}")
-        items = (Item(address, address, False, lambda room: written, {}),)
+    if result.kind == "exists":
+        told = "yes" if values["exists"] else "no"
+    if result.kind in _WRITES or values.get("exists"):
+        address = next((str(values[name]) for name in _WRITTEN if values.get(name)), "")
+        drawn = line(Span(short(address), "address"), f"  {told}")
+        items = (Item(address, address, False, lambda room: drawn, {}),) if address else ()
         return Sheet(told, items, warnings=result.warnings)
     return Sheet(told, text=lambda room: _text_of(result, room), warnings=result.warnings)
 
