@@ -117,3 +117,43 @@ def fresh() -> FakeReviews:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(memory.close)
     return Asked(memory)  # type: ignore[return-value]
+
+
+# --- states that are kept as snapshots: keys, the memory, options -----------------------------------
+
+FACTS = 'paste:RECALL facts WHERE subject = "acme"'
+ADD = 'paste:ADD fact SET subject = "acme" SET relation = "likes" SET object = "tea" REASON "said so"'
+NOWHERE = "a" * 64
+STATES: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {
+    "query": (("i", FACTS, "enter", "j"), opened, {}),
+    "query-saved": ((), opened, {}),
+    "query-typing": (("i", "paste:RECALL facts\nWHERE subject = ", "f", "tab"), opened, {}),
+    "query-error": (("i", 'paste:RECALL facts WHERE colour = "red"', "enter"), opened, {}),
+    "query-explain": (("i", FACTS, "enter", "e"), opened, {}),
+    "query-assemble": (("i", f"paste:{ASSEMBLE}", "enter"), opened, {}),
+    "query-columns": (
+        ("i", "paste:RECALL facts ORDER BY confidence SELECT subject, object, confidence", "enter"),
+        opened,
+        {},
+    ),
+    "query-parameter": (("enter",), opened, {}),
+    "query-asked": (("i", ADD, "enter"), opened, {}),
+    "query-replaces": (("E", "enter"), opened, {}),
+    "query-refused": (("i", f'paste:APPROVE sha256:{NOWHERE} BECAUSE "x"', "enter"), opened, {}),
+    "query-read-only": (("i", ADD, "enter"), opened, {"read_only": True}),
+    "query-empty": (("i", "paste:RECALL facts", "enter"), bare, {}),
+    "query-first": (("]", "]"), bare, {}),
+    "query-filter": (("i", FACTS, "enter", "/", "type:tea"), opened, {}),
+    "query-hostile": (("i", "paste:RECALL facts", "enter"), opened_badly, {}),
+    "query-hostile-text": (
+        ("i", "paste:ASSEMBLE FROM a: (RECALL facts), b: (RECALL events)", "enter"),
+        opened_badly,
+        {},
+    ),
+    "query-hostile-saved": (("j",), opened_badly, {}),
+    "query-hostile-error": (
+        ("i", f'paste:RECALL facts WHERE object = "{BAD}" AND x = 1', "enter"),
+        opened_badly,
+        {},
+    ),
+}

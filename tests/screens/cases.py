@@ -12,6 +12,7 @@ from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import nothing
+from tests.screens import asked
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, destroyer, reader
 from tests.support import DAY, NOW
@@ -29,12 +30,13 @@ SVG = (
     "overview",
     "analyzers",
     "outcomes",
+    "query",
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """Keys to press; ``type:`` types text. ``before`` prepares the memory, ``during`` acts before the last key."""
+    """Keys to press; ``type:`` types text, ``paste:`` pastes it. ``before`` prepares the memory, ``during`` acts before the last key."""
 
     keys: tuple[str, ...] = ()
     before: Callable[[], FakeReviews] = FakeReviews
@@ -233,6 +235,12 @@ CASES: dict[str, Case] = {
     "outcomes-empty": Case(("5",), bare),
     "outcomes-unreadable": Case(("5",), no_outcomes),
     "outcomes-hostile": Case(("5", "j"), lambda: measured(BAD)),
+    **{
+        name: Case(
+            keys, memory, {"at": "query", **({"rights": reader()} if options.get("read_only") else {})}
+        )
+        for name, (keys, memory, options) in asked.STATES.items()
+    },
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),
@@ -246,5 +254,7 @@ async def play(user: User, case: Case) -> None:
             await case.during(user)
         if key.startswith("type:"):
             await user.type(key.removeprefix("type:"))
+        elif key.startswith("paste:"):
+            await user.paste(key.removeprefix("paste:"))
         else:
             await user.press(key)
