@@ -251,9 +251,13 @@ def _shift(shown: Grid, wanted: Grid, changed: list[int], pen: Pen) -> None:
         if len(rows) < _LEAST_MOVED:
             continue
         top, bottom = (rows[0], rows[-1] + by) if by > 0 else (rows[0] + by, rows[-1])
-        saved = _saved(shown, wanted, top, bottom, by)
-        if best is None or saved > best[0]:
-            best = (saved, top, bottom, by)
+        # A row at the end of the block may have changed only a little: it may be worth to take it along.
+        for more in (0, 1):
+            up, down = (top, bottom + more) if by > 0 else (top - more, bottom)
+            if up >= 0 and down < wanted.lines:
+                saved = _saved(shown, wanted, up, down, by)
+                if best is None or saved > best[0]:
+                    best = (saved, up, down, by)
     if best and best[0] > _LEAST_SAVED:
         _, top, bottom, by = best
         _scroll(shown, top, bottom, by, pen)

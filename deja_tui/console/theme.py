@@ -222,7 +222,7 @@ def paint(theme: ThemeFile) -> Paint:
 
     styles: dict[str, Style] = {}
     for key, look in theme.looks.items():
-        ground = look.ground or (theme.roles["background"] if key == "text" else None)
+        ground = look.ground or (theme.roles["background"] if key in GROUNDS else None)
         words = dict.fromkeys(look.attributes, True)
         styles[key] = Style(color=_rich(look.color), bgcolor=_rich(ground) if ground else None, **words)  # type: ignore[arg-type]
     return Paint(styles)

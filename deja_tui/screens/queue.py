@@ -16,6 +16,7 @@ from deja_tui.console.actions import Case
 from deja_tui.engine.objects import STATUSES, Detail, QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
+from deja_tui.present.card import card
 from deja_tui.present.change import HANG, change
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.words import age, fenced, short
@@ -31,7 +32,7 @@ from deja_tui.widgets.rows import Rows
 STATUS_ORDER: Final[tuple[str | None, ...]] = (*STATUSES, None)
 SORTS: Final = ("severity", "newest", "most evidence")
 LIST_SIDE: Final = 50
-PREVIEW_LEAST: Final = 9
+PREVIEW_LEAST: Final = 5
 REST_SECONDS: Final = 0.06
 _KEPT: Final = 64
 _OF_A_ROW: Final = ("open", "walk", "evidence", "trail", "sort")
@@ -81,6 +82,7 @@ class QueueScreen(PlaceScreen):
         self.fault: DejaError | None = None
         self.moved_at = float("-inf")
         self.previewing = ""
+        self.whole = False
         self.list_height = ""
         self.resting: Timer | None = None
 
@@ -260,6 +262,7 @@ class QueueScreen(PlaceScreen):
         if found is not None:
             self.details.move_to_end(row.address)
             self.draw_preview(found)
+            self.read_ahead()
         else:
             # Reading takes a few milliseconds; only a slow one is worth a paint of its own.
             self.set_timer(REST_SECONDS, self.show_glance)
@@ -277,14 +280,41 @@ class QueueScreen(PlaceScreen):
             self.preview.show(self.glance(row))
 
     def previewed(self, found: Detail) -> None:
-        self.details[found.recommendation.address] = found
-        self.stale.discard(found.recommendation.address)
-        while len(self.details) > _KEPT:
-            self.details.popitem(last=False)
+        self.keep(found)
         row = self.row
         if row is not None and row.address == found.recommendation.address:
             self.draw_around()
             self.draw_preview(found)
+            self.read_ahead()
+
+    def keep(self, found: Detail) -> None:
+        """Remember what was read of one, and forget the one that was looked at longest ago."""
+        self.details[found.recommendation.address] = found
+        self.stale.discard(found.recommendation.address)
+        while len(self.details) > _KEPT:
+            self.details.popitem(last=False)
+
+    def read_ahead(self) -> None:
+        """Read the rows around the selected one, so that the next step has list and preview in one paint."""
+        at = self.listing.selected
+        around = [self.rows[place] for place in (at + 1, at - 1) if 0 <= place < len(self.rows)]
+        unknown = next((row.address for row in around if row.address not in self.details), None)
+        if unknown is None:
+            return
+        destructive = self.console_app.rights.tier == "DESTRUCTIVE"
+
+        def came(found: Detail) -> None:
+            self.keep(found)
+            if unknown in self.details:
+                self.read_ahead()
+
+        self.ask(
+            "ahead",
+            lambda reviews: reviews.show(unknown, allow_destructive=destructive),
+            came,
+            # Nobody has asked for it: a fault is told when somebody does.
+            lambda fault: None,
+        )
 
     def glance(self, row: QueueRow) -> list[Line]:
         """What the row itself tells, until the rest is read."""
@@ -299,23 +329,35 @@ class QueueScreen(PlaceScreen):
     def draw_preview(self, found: Detail) -> None:
         room, same = self.preview_room, found.recommendation.address == self.previewing
         self.previewing = found.recommendation.address
+        self.whole = self.whole and same
         top = self.preview.top if same else 0
-        if self.wide:
+        if not self.whole:
+            self.preview.show(card(found, room, summary=self.wide, rest=self.how_to_see_more()))
+        elif self.wide:
             head = [shown.identity(found, room)]
             fill(found, self.console_app.now_ms(), self.preview, room, before=head, top=top)
-            return
-        digits = shown.digits_of(found)
-        body = found.recommendation
+        else:
+            self.preview.show(*self.all_of(found, room), top=top)
+
+    def all_of(self, found: Detail, room: int) -> tuple[list[Line], dict[str, int]]:
+        """Everything about a recommendation below each other, and where its sections begin."""
+        digits, body, now_ms = shown.digits_of(found), found.recommendation, self.console_app.now_ms()
         lines = [
             heading(f"{short(body.address, digits)}  {shown.status_word(found.status)}", room),
             *wrap(line(Span(clean(found.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2),
-            *wrap(shown.about(found, self.console_app.now_ms()), room, 2),
+            *wrap(shown.about(found, now_ms), room, 2),
             *wrapped(change(found, digits), room, HANG),
         ]
-        parts = {"evidence": len(lines)}
-        for part in shown.sections(found, self.console_app.now_ms(), room)[1:]:
+        starts = {"evidence": len(lines)}
+        for part in shown.sections(found, now_ms, room)[1:]:
             lines.extend(shown.section_lines(part, room))
-        self.preview.show(lines, parts, top=top)
+        return lines, starts
+
+    def how_to_see_more(self) -> str:
+        """The keys that show what a card leaves out."""
+        keys = self.console_app.keymap
+        ways = ((keys.first("move.next_section"), "shows all"), (keys.first("queue.open"), "opens"))
+        return ", ".join(f"{key} {does}" for key, does in ways if key)
 
     # --- keys ---------------------------------------------------------------------------------------
 
@@ -372,10 +414,19 @@ class QueueScreen(PlaceScreen):
         self.say(f"sorted by {self.sort.name}")
 
     def do_next_section(self) -> None:
+        self.show_whole(True)
         self.preview.next_section(1)
 
     def do_previous_section(self) -> None:
-        self.preview.next_section(-1)
+        if not self.preview.next_section(-1):
+            self.show_whole(False)
+
+    def show_whole(self, whole: bool) -> None:
+        """Draw all of the selected recommendation, or the card of it."""
+        found = self.details.get(self.row.address) if self.row else None
+        if found is not None and whole != self.whole:
+            self.whole = whole
+            self.draw_preview(found)
 
     def do_open(self) -> None:
         self.open_at(None)

@@ -2,7 +2,8 @@
 """A list drawn line by line: any number of rows, no object a row, and a move repaints the two rows it changes.
 
 There is no scrollbar (its thumb would change rows that did not); the title says ``12/340`` instead. The selected row is
-marked by ``▸`` and drawn on the cursor's ground, and the terminal's own cursor is put there for screen readers.
+marked by ``▸`` and its first columns are drawn on the cursor's ground: a bar over the whole row would send both rows again
+at each step. The terminal's own cursor is put there for screen readers.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from deja_tui.present.line import Line, Span, line
+from deja_tui.present.line import Line, Span, clip, line, width
+from deja_tui.text import cells
 from deja_tui.widgets.paint import paint_of
 
 MARK: Final = "▸"
+# The bar on the selected row ends with the column that reaches the first of these cells, at the second at the latest.
+BAR: Final = (24, 40)
 
 
 class Rows(Widget):
@@ -149,4 +153,34 @@ class Rows(Widget):
             return paint.strip((), room)
         chosen = index == self.selected
         marked = line(Span(MARK if chosen else " "), self.line_at(index))
-        return paint.strip(marked, room, ground="cursor" if chosen else "text", flat=chosen)
+        if not chosen:
+            return paint.strip(marked, room)
+        first, rest = barred(clip(marked, room))
+        bar = paint.strip(first, min(room, width(first)), ground="cursor", flat=True)
+        return Strip.join([bar, paint.strip(rest, room - bar.cell_length)])
+
+
+def barred(row: Line) -> tuple[Line, Line]:
+    """The part of a selected row that its bar covers, and the rest; cut at the end of a column where one ends there."""
+    least, most = BAR
+    used = 0
+    for place, span in enumerate(row):
+        size = cells(span.text)
+        if used + size > most:
+            first = clip_plain(span.text, most - used)
+            rest = Span(span.text[len(first) :], span.meaning)
+            return (*row[:place], Span(first, span.meaning)), (rest, *row[place + 1 :])
+        used += size
+        if used >= least:
+            return row[: place + 1], row[place + 1 :]
+    return (*row, Span(" " * (least - used))), ()
+
+
+def clip_plain(text: str, room: int) -> str:
+    """The start of a text that fits into ``room`` cells, without a mark for what follows."""
+    used = 0
+    for place, char in enumerate(text):
+        used += cells(char)
+        if used > room:
+            return text[:place]
+    return text

@@ -3,22 +3,49 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from deja_tui.console import theme
+from deja_tui.console.grid import PLAIN, styled
 from deja_tui.errors import DejaError
 from tests.screens.user import console
 
-SHIPPED = ("ansi-dark", "dark", "light", "mono")
+SHIPPED = (
+    "ansi-dark",
+    "ansi-light",
+    "dark",
+    "deuteranopia",
+    "high-contrast",
+    "light",
+    "mono",
+    "projector",
+)
 TRUECOLOUR = [name for name in SHIPPED if not theme.load(name, (theme.shipped_folder(),)).ansi]
 
 
-def luminance(color: str) -> float:
+# What terminals show these names as unless somebody changed them (xterm's own), and the grounds they are shown on.
+STANDARD = {
+    "red": "#cd0000",
+    "green": "#00cd00",
+    "yellow": "#cdcd00",
+    "blue": "#0000ee",
+    "magenta": "#cd00cd",
+    "cyan": "#00cdcd",
+    "bright_red": "#ff0000",
+}
+
+
+def channels(color: str) -> list[float]:
     parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def luminance(color: str) -> float:
+    red, green, blue = channels(color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def contrast(one: str, other: str) -> float:
@@ -33,14 +60,69 @@ def test_the_shipped_themes_are_these() -> None:
 
 @pytest.mark.parametrize("name", TRUECOLOUR)
 def test_every_meaning_has_enough_contrast_on_its_ground(name: str) -> None:
-    """At least 4.5:1, on the plain ground and on the bars."""
+    """At least 4.5:1, 7:1 in high contrast, on the plain ground and on the bars."""
     found = theme.load(name)
+    least = 7.0 if name == "high-contrast" else 4.5
     ground = found.roles["background"]
-    bar = found.looks["bar"].ground
+    bar = found.looks["bar"].ground or ground
     for meaning, look in found.looks.items():
-        assert contrast(look.color, look.ground or ground) >= 4.5, meaning
+        assert contrast(look.color, look.ground or ground) >= least, meaning
         if look.ground is None:
-            assert contrast(look.color, bar) >= 4.5, f"{meaning} on a bar"
+            assert contrast(look.color, bar) >= least, f"{meaning} on a bar"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ground"), [("ansi-dark", "#e5e5e5", "#000000"), ("ansi-light", "#000000", "#ffffff")]
+)
+def test_ansi_themes_have_enough_contrast_with_the_standard_colours(
+    name: str, text: str, ground: str
+) -> None:
+    """At least 4.5:1 where the terminal shows xterm's own sixteen colours on the ground the theme is named for."""
+    for meaning, look in theme.load(name).looks.items():
+        color = text if look.color == "ansi_default" else STANDARD[look.color.removeprefix("ansi_")]
+        assert contrast(color, ground) >= 4.5, meaning
+
+
+@pytest.mark.parametrize("name", TRUECOLOUR)
+def test_fixed_colours_are_those_of_the_palette(name: str) -> None:
+    """A terminal of 256 colours shows exactly what one of more shows, and either is sent a number (GRID-5)."""
+    found = theme.load(name)
+    used = {*found.roles.values(), *(look.color for look in found.looks.values())}
+    used |= {look.ground for look in found.looks.values() if look.ground}
+    for color in used:
+        red, green, blue = (int(color[place : place + 2], 16) for place in (1, 3, 5))
+        assert styled(PLAIN, f"38;2;{red};{green};{blue}").fg.startswith("38;5;"), color
+
+
+# What tells good from bad, and one severity from the next.
+APART = [
+    ("added", "removed"),
+    ("ok", "error"),
+    ("ok", "warning"),
+    ("warning", "error"),
+    ("severity-high", "severity-medium"),
+    ("severity-medium", "severity-low"),
+    ("severity-high", "severity-low"),
+]
+
+
+def seen_without_green(color: str) -> tuple[float, float, float]:
+    """CIE L*a*b* of a colour as an eye without the green receptor sees it (Machado, Oliveira, Fernandes 2009)."""
+    kinds = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881))
+    light = channels(color)
+    seen = [max(0.0, sum(part * share for part, share in zip(light, row, strict=True))) for row in kinds]
+    white = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    x, y, z = (sum(a * b for a, b in zip(seen, row, strict=True)) / sum(row) for row in white)
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_deuteranopia_tells_good_from_bad() -> None:
+    """Each pair that must be told apart differs by 20 or more in L*a*b* for an eye that sees no green."""
+    found = theme.load("deuteranopia")
+    for pair in APART:
+        one, other = (seen_without_green(found.looks[meaning].color) for meaning in pair)
+        assert math.dist(one, other) >= 20, pair
 
 
 def test_meanings_of_opposite_sense_differ_without_colour_too() -> None:

@@ -113,7 +113,7 @@ async def test_d_y_C_r_T_and_help_work_here_too() -> None:
         await user.press("C")
         assert user.app.clipboard.startswith("deja loop show 01eba48c --db ")
         await user.press("T")
-        assert user.flash == "theme light"
+        assert user.flash == "theme deuteranopia"
         await user.press("r")
         assert user.flash == "read again"
         await user.press("?")

@@ -21,7 +21,10 @@ from tests.support import NOW
 async def test_the_queue_opens_with_the_first_row_selected_and_its_change_below() -> None:
     """What waits, and what the first one would change, without pressing anything."""
     async with console() as user:
-        assert user.title == " deja agent.db  1 [3 Queue:3] 4 5 8  pending  1/3           user:local  APPLY w"
+        assert user.title.startswith(" deja agent.db  1 ")
+        assert " [3 Queue:3] " in user.title
+        assert "  pending  1/3  " in user.title
+        assert user.title.endswith("  user:local  APPLY w")
         assert user.marked().startswith(
             "▸H  tool_failure/1    stripe_refund     8   3d  stripe_refund: 8 of 20"
         )
@@ -249,8 +252,8 @@ async def test_T_changes_the_theme() -> None:
     """The next theme of those there are, named."""
     async with console() as user:
         await user.press("T")
-        assert user.flash == "theme light"
-        assert user.app.theme_name == "light"
+        assert user.flash == "theme deuteranopia"
+        assert user.app.theme_name == "deuteranopia"
 
 
 async def test_q_quits_with_status_0() -> None:
@@ -287,7 +290,8 @@ async def test_a_change_of_the_file_is_seen_by_the_next_poll() -> None:
         user.reviews.elsewhere("reject", build.tool_failure().recommendation.address, "no")
         user.app.poll()
         await user.settle()
-        assert "[3 Queue:2] 4 5 8  pending  1/2" in user.title
+        assert "[3 Queue:2]" in user.title
+        assert "pending  1/2" in user.title
         assert user.marked().startswith("▸M")
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from deja_tui.present.line import Line, Span, line
-from deja_tui.widgets.rows import Rows
+import pytest
+
+from deja_tui.present.line import Line, Span, line, plain, width
+from deja_tui.widgets.rows import BAR, Rows, barred
 from tests.widgets.stage import Repaints, Stage
 
 
@@ -113,11 +115,30 @@ async def test_a_smaller_window_keeps_the_selected_row_visible() -> None:
         assert rows.top <= 19 < rows.top + 60
 
 
-async def test_the_selected_row_is_drawn_in_one_style() -> None:
-    """Colours change per row, not per cell, and the row is filled to the edge."""
+async def test_the_bar_of_the_selected_row_is_in_one_style_and_ends_with_a_column() -> None:
+    """Colours change per row, not per cell; the row is filled to the edge, and the next step sends only the bar again."""
     rows = filled(3)
-    async with Stage(rows).run_test(size=(40, 5)) as pilot:
+    async with Stage(rows).run_test(size=(60, 5)) as pilot:
         strip = rows.render_line(0)
-        assert len({segment.style for segment in strip}) == 1
-        assert strip.cell_length == 40
-        assert {segment.style for segment in strip} == {pilot.app.paint.styles["cursor"]}
+        assert strip.cell_length == 60
+        bar = strip.crop(0, BAR[0])
+        assert {segment.style for segment in bar} == {pilot.app.paint.styles["cursor"]}
+        assert {segment.style for segment in strip.crop(BAR[1])} == {pilot.app.paint.styles["text"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "bar"),
+    [((10, 20, 30), 30), ((30, 20), 30), ((10, 50), 40), ((5,), 24), ((80,), 40)],
+)
+def test_where_the_bar_ends(columns: tuple[int, ...], bar: int) -> None:
+    """With the first column that reaches the 24th cell, at the 40th at the latest; a short row has a bar beyond its text."""
+    row = tuple(Span("x" * size, str(size)) for size in columns)
+    first, rest = barred(row)
+    assert width(first) == bar
+    assert plain((*first, *rest)).rstrip() == plain(row)
+
+
+def test_the_bar_does_not_cut_a_wide_character() -> None:
+    """One that stands across the last cell stays whole, behind the bar."""
+    first, rest = barred((Span("x" + "日" * 30),))
+    assert (width(first), width(rest)) == (39, 22)
