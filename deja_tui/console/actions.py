@@ -28,6 +28,11 @@ SCOPES: Final = (
     "query",
     "receipt",
     "summary",
+    "memories",
+    "grain",
+    "grains",
+    "graph",
+    "document",
     "help",
 )
 READING: Final = SCOPES
@@ -39,10 +44,12 @@ PLACES: Final = (
     ("analyzers", "4", "Analyzers"),
     ("outcomes", "5", "Outcomes"),
     ("setup", "6", "Setup"),
+    ("memories", "7", "Memories"),
     ("query", "8", "Query"),
 )
 PLACE_SCOPES: Final = tuple(name for name, _, _ in PLACES)
-FROM_HERE: Final = (*PLACE_SCOPES, "session", "detail", "analyzer")
+FROM_HERE: Final = (*PLACE_SCOPES, "session", "detail", "analyzer", "grain", "grains", "graph")
+GRAIN_PAGES: Final = ("memories", "grain", "grains", "graph", "document")
 # States that show something of the memory, which can be copied: an address, a statement, a command line.
 COPYING: Final = tuple(scope for scope in SCOPES if scope not in ("help", "summary"))
 
@@ -242,12 +249,46 @@ ACTIONS: Final[tuple[Action, ...]] = (
             "queue",
         ),
     ),
+    Action("memories.open", ("enter", "l", "right"), "open the grain", ("memories",), hint="open"),
+    Action(
+        "grain.open",
+        ("enter", "l", "right"),
+        "open what the line leads to",
+        ("grain", "grains", "graph"),
+        hint="open",
+    ),
+    Action("grain.next_link", ("tab",), "next line that leads on", ("grain", "grains", "graph"), hint="link"),
+    Action("grain.previous_link", ("shift+tab",), "previous line that leads on", ("grain", "grains", "graph")),
+    Action("memories.filter", ("/",), "search, or an address", ("memories",), hint="filter"),
+    Action("memories.view", ("f",), "next view: all, live, superseded, …", ("memories",), hint="view"),
+    Action("memories.kind", ("F",), "next type of grain", ("memories",), hint="type"),
+    Action("memories.sort", ("o",), "sort: newest, oldest, by subject", ("memories",), hint="sort"),
+    Action("memories.clear", ("h", "left", "escape"), "clear the filter", ("memories",)),
+    Action(
+        "memories.graph",
+        ("i",),
+        "what surrounds the subject, a fact a line",
+        ("memories", "grain", "graph"),
+        hint="around",
+    ),
+    Action("graph.deeper", ("+",), "one step further", ("graph",), hint="further"),
+    Action("graph.nearer", ("-",), "one step less", ("graph",), hint="less"),
+    Action("memories.edit", ("E",), "edit the document", ("memories", "grain"), "write", "edit"),
+    Action("document.save", ("enter",), "save as the next version", ("document",), "write", "save"),
+    Action("document.again", ("e",), "edit on", ("document",), hint="edit on"),
+    Action(
+        "detail.grains",
+        ("o",),
+        "the grains it changes, wrote and rests on",
+        ("detail", "walker"),
+        hint="grains",
+    ),
     *(Action(f"go.{name}", (key,), title, FROM_HERE) for name, key, title in PLACES),
     Action(
         "detail.back",
         ("h", "left", "escape"),
         "back",
-        ("session", "starter", "whole", "detail", "help", "walker", "receipt", "analyzer"),
+        ("session", "starter", "whole", "detail", "help", "walker", "receipt", "analyzer", *GRAIN_PAGES[1:]),
         hint="back",
     ),
     Action("move.down", ("j", "down"), "down", READING),
@@ -262,7 +303,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "app.copy",
         ("y",),
         "send the address to the terminal's clipboard",
-        ("sessions", "session", "queue", "detail", "walker", "outcomes", "query"),
+        ("sessions", "session", "queue", "detail", "walker", "outcomes", "query", *GRAIN_PAGES),
     ),
     Action(
         "app.command",
@@ -280,6 +321,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
             "analyzer",
             "outcomes",
             "query",
+            *GRAIN_PAGES,
         ),
     ),
     Action("app.copy_cal", ("Y",), "send the CAL that reads this panel to the terminal's clipboard", COPYING),

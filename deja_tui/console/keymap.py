@@ -27,6 +27,8 @@ _CHARACTERS: Final[Mapping[str, str]] = {
 }
 _LABELS: Final[Mapping[str, str]] = {
     "enter": "Enter",
+    "tab": "Tab",
+    "shift+tab": "⇧Tab",
     "escape": "Esc",
     "space": "Space",
     "up": "↑",

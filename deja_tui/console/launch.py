@@ -134,6 +134,7 @@ def _run(
             at=at,
             driver=_driver(),
             file_of=memory,
+            grains=memory,
             remembers=rights.tier != "READ-ONLY",
         )
         # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.

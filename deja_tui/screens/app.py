@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from deja_tui.console import theme as themes
 from deja_tui.console.actions import PLACE_SCOPES, Rights
-from deja_tui.console.feed import Feed, Reviews, Upkeep
+from deja_tui.console.feed import Feed, Grains, Reviews, Upkeep
 from deja_tui.console.keymap import Keymap
 from deja_tui.console.typed import Typed as TypedBefore
 from deja_tui.engine.objects import Receipt
@@ -24,6 +24,7 @@ from deja_tui.present.reasons import Sitting
 from deja_tui.screens.analyzers import AnalyzersScreen
 from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.memories import MemoriesScreen
 from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.query import QueryScreen
@@ -57,6 +58,7 @@ class DejaApp(App[None], inherit_bindings=False):
         poll_seconds: how often to ask whether the file changed; 0: never.
         driver: what reads the terminal and writes to it; None: Textual's own.
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
+        grains: the memory to look around in; used on the feed's thread only.
         remembers: whether statements typed here join those of the shell of this person.
     """
 
@@ -86,6 +88,7 @@ class DejaApp(App[None], inherit_bindings=False):
         poll_seconds: float = 1.0,
         driver: type[Driver] | None = None,
         file_of: Upkeep | None = None,
+        grains: Grains | None = None,
         remembers: bool = False,
     ) -> None:
         first = themes.load(theme)
@@ -93,6 +96,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.animation_level = "none"
         self.feed = Feed(reviews)
         self.file_of = file_of
+        self.grains = grains
         self.file = file
         self.actor = actor
         self.rights = rights or Rights.of(None)
@@ -112,6 +116,7 @@ class DejaApp(App[None], inherit_bindings=False):
             "queue": QueueScreen(),
             "analyzers": AnalyzersScreen(),
             "outcomes": OutcomesScreen(),
+            "memories": MemoriesScreen(),
             "setup": SetupScreen(),
             "query": QueryScreen(),
         }

@@ -340,6 +340,9 @@ class DejaScreen(Screen[None]):
     def do_query(self) -> None:
         self.console_app.go("query", self.links_to("query"))
 
+    def do_memories(self) -> None:
+        self.console_app.go("memories", self.links_to("memories"))
+
     def links_to(self, place: str) -> str:
         """What a place should show when one comes to it from here; empty: as it was left."""
         return ""

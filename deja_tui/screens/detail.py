@@ -168,6 +168,13 @@ class DetailScreen(ReadingScreen):
         if not self.pager.go("trail"):
             self.part(Pager, "beside").go("trail")
 
+    def do_grains(self) -> None:
+        """The grains it has to do with, each a page of its own."""
+        from deja_tui.screens.grain import GrainsScreen
+
+        if self.detail is not None:
+            self.app.push_screen(GrainsScreen(self.detail), lambda _: self.reload())
+
     def do_whole(self) -> None:
         self.whole = not self.whole
         self.draw()

@@ -29,6 +29,11 @@ NAMES: Final = {
     "walker": "Walker",
     "receipt": "Receipt",
     "summary": "End of a walk",
+    "memories": "Memories",
+    "grain": "Grain",
+    "grains": "Grains of a recommendation",
+    "graph": "Surroundings",
+    "document": "Document",
     "help": "Help",
 }
 _KEYS_ROOM: Final = 18

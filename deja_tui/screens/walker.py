@@ -615,6 +615,13 @@ class WalkerScreen(ReadingScreen):
         self.way.place += 1
         self.take_up()
 
+    def do_grains(self) -> None:
+        """The grains it has to do with, each a page of its own; the walk goes on from here."""
+        from deja_tui.screens.grain import GrainsScreen
+
+        if self.state == "read" and self.detail is not None:
+            self.app.push_screen(GrainsScreen(self.detail), lambda _: self.reload())
+
     def do_skip(self) -> None:
         if self.single:
             self.dismiss()

@@ -51,6 +51,8 @@ _MARKED: Final = {
     oplog.MARKS["hide"]: "hidden",
 }
 
+_ADDRESS: Final = re.compile("[0-9a-f]{6,64}")
+_STARTING: Final = 20
 _INDEXED: Final = re.compile(r" INDEXED BY \w+")
 
 Key = tuple[int, ...]
@@ -63,7 +65,8 @@ class Lens:
     Attributes:
         view: one of `VIEWS`. type: a type name, or None for all.
         order: one of `ORDERS`; ``subject`` lists the live grains that have one, see `by_subject`.
-        text: a search; then the best `FOUND_LIMIT` live grains are listed, best first, whatever view and order say.
+        text: a search; then the best `FOUND_LIMIT` live grains are listed, best first, whatever view and order say, and
+            before them those whose address starts so, live or not.
     """
 
     view: str = "all"
@@ -227,7 +230,8 @@ class Browser:
         lens, db = self._lens, self._db
         if lens.text:
             shown = narrow(db, None, lens.type, None, None, None)
-            found = [grain.seq for grain in search(db, lens.text, shown, FOUND_LIMIT, self._tail)]
+            hits = [grain.seq for grain in search(db, lens.text, shown, FOUND_LIMIT, self._tail)]
+            found = list(dict.fromkeys([*self._starting(lens.text), *hits]))[:FOUND_LIMIT]
             return found, len(found)
         if lens.view == "forked":
             tips = [tip for fork in chains.forks(db) for tip in fork.tips if lens.type in (None, tip.type)]
@@ -243,6 +247,15 @@ class Browser:
                 places.reverse()
             return places[:FOUND_LIMIT], len(places)
         return None
+
+    def _starting(self, text: str) -> list[int]:
+        """Positions of grains whose address starts like the text, if that can be an address."""
+        start = text.strip().rstrip("*").lower()
+        if not _ADDRESS.fullmatch(start):
+            return []
+        sql = f"SELECT id FROM grain WHERE hash BETWEEN ? AND ? ORDER BY hash LIMIT {_STARTING}"
+        ends = bytes.fromhex(start.ljust(64, "0")), bytes.fromhex(start.ljust(64, "f"))
+        return [row[0] for row in rows(self._db, sql, ends)]
 
     # --- rows ---------------------------------------------------------------------------------------
 

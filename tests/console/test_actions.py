@@ -8,7 +8,11 @@ import pytest
 from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, refusal
 from deja_tui.screens.analyzers import AnalyzerScreen, AnalyzersScreen
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.document import DocumentScreen
+from deja_tui.screens.grain import GrainScreen, GrainsScreen
+from deja_tui.screens.graph import GraphScreen
 from deja_tui.screens.help import HelpScreen
+from deja_tui.screens.memories import MemoriesScreen
 from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.query import QueryScreen
@@ -27,6 +31,11 @@ SCREENS = {
     "receipt": WalkerScreen,
     "summary": WalkerScreen,
     "help": HelpScreen,
+    "memories": MemoriesScreen,
+    "grain": GrainScreen,
+    "grains": GrainsScreen,
+    "graph": GraphScreen,
+    "document": DocumentScreen,
 }
 ALL = Rights.of(None)
 

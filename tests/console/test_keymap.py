@@ -58,11 +58,11 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def test_a_file_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
     """Dotted keys and tables are the same thing."""
-    found = keymap.load(written(tmp_path, 'queue.approve = ["A", "+"]\n[app]\nhelp = ["F"]\n'))
+    found = keymap.load(written(tmp_path, 'queue.approve = ["A", "+"]\n[app]\nhelp = ["K"]\n'))
     assert found.find("queue", "A").id == "queue.approve"
     assert found.find("detail", "+").id == "queue.approve"
     assert found.find("queue", "a") is None
-    assert found.find("queue", "F").id == "app.help"
+    assert found.find("queue", "K").id == "app.help"
     assert found.find("queue", "x").id == "queue.reject"
 
 
@@ -105,12 +105,12 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 async def test_a_changed_key_works_is_hinted_and_stands_in_help() -> None:
     """One table feeds them all."""
-    async with console(keymap=Keymap({"queue.approve": ["+"], "app.help": ["F"]})) as user:
+    async with console(keymap=Keymap({"queue.approve": ["+"], "app.help": ["K"]})) as user:
         assert "+ approve" in user.hints
-        assert "F help" in user.hints
+        assert "K help" in user.hints
         await user.press("a")
         assert not isinstance(user.screen, WalkerScreen)
-        await user.press("F")
+        await user.press("K")
         assert " +                  approve, asks BECAUSE" in user.rows
         await user.press("h", "+")
         assert isinstance(user.screen, WalkerScreen)

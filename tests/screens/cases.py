@@ -12,7 +12,7 @@ from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import nothing
-from tests.screens import asked
+from tests.screens import asked, remembered
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, destroyer, reader
 from tests.support import DAY, NOW
@@ -31,6 +31,8 @@ SVG = (
     "analyzers",
     "outcomes",
     "query",
+    "memories",
+    "grain-fork",
 )
 
 
@@ -164,6 +166,16 @@ async def faster(user: User) -> None:
     )
 
 
+MEMORIES = {"grains": remembered.opened, "at": "memories"}
+
+
+def on_grain(*words: str) -> dict[str, Any]:
+    """At the page of the newest grain that is found by these words."""
+    return {**MEMORIES, "at": lambda: f"memories/{remembered.address_of(*words)}"}
+
+
+HOSTILE_MEMORY = {**MEMORIES, "grains": remembered.opened_hostile}
+
 WHY = "type:retries belong in the client"
 CASES: dict[str, Case] = {
     "queue": Case(),
@@ -241,6 +253,20 @@ CASES: dict[str, Case] = {
         )
         for name, (keys, memory, options) in asked.STATES.items()
     },
+    "memories": Case(options=MEMORIES),
+    "memories-filter": Case(("/", "type:Osl"), options=MEMORIES),
+    "memories-filter-hides-all": Case(("/", "type:qq", "enter"), options=MEMORIES),
+    "memories-empty": Case(options={**MEMORIES, "grains": remembered.bare}),
+    "memories-forgotten": Case(tuple("ffffff"), options=MEMORIES),
+    "memories-read-only": Case(tuple("fffffE"), options={**MEMORIES, "rights": reader()}),
+    "memories-hostile": Case(options=HOSTILE_MEMORY),
+    "grain": Case(("]",), options=on_grain("sea", "lives_in")),
+    "grain-fork": Case(("]", "]"), options=on_grain("relay", "two")),
+    "grain-document": Case(options=on_grain("kind")),
+    "grain-hostile": Case(("]",), options={**HOSTILE_MEMORY, "at": remembered.at_hostile}),
+    "graph": Case(("i", "+", "+", "j"), options=on_grain("sea", "lives_in")),
+    "document": Case(("E", "down", "down", "end", "type:, ok"), options=on_grain("kind")),
+    "document-preview": Case(("E", "delete", "delete", "escape"), options=on_grain("kind")),
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),

@@ -38,6 +38,9 @@ def make_app(reviews: FakeReviews | None = None, hand: Hand | None = None, **opt
         "theme": "dark",
         **options,
     }
+    for late in ("grains", "at"):
+        if callable(given.get(late)):
+            given[late] = given[late]()
     memory = reviews or FakeReviews()
     given.setdefault("file_of", memory)
     return DejaApp(memory, ticks=(hand or Hand()).ticks(), **given)

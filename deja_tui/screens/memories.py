@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memories: a list of everything a memory holds, of any length, with the selected grain in short.
+
+Only a stretch of the list is known here; moving on asks for the next one. The engine's own grains stand in a view of
+their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from deja_tui.cal.printer import quote
+from deja_tui.errors import DejaError
+from deja_tui.present import memories as shown
+from deja_tui.present.dossier import is_document
+from deja_tui.present.line import Line, Span, line, wrapped
+from deja_tui.present.words import age, fenced, short
+from deja_tui.screens.base import PlaceScreen
+from deja_tui.screens.grain import GrainScreen
+from deja_tui.screens.linked import GrainsAsked
+from deja_tui.store.browse import FOUND_LIMIT, ORDERS, VIEWS, Key, Lens, Listed, Slice, by_subject
+from deja_tui.text import clean
+from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.oneline import OneLine
+from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
+from deja_tui.widgets.rows import Rows
+from deja_tui.widgets.stretch import Stretch
+
+SIDE_ROOM: Final = 76
+BELOW: Final = 6
+# Windows of rows that are read at once, and how near to the end of what is known the next ones are asked for.
+_WINDOWS: Final = 4
+_LEAST: Final = 64
+# Views of which each slice is the whole: they have no index to go on from.
+_WHOLE: Final = ("forked", "documents")
+
+
+class MemoriesScreen(PlaceScreen, GrainsAsked):
+    """List, filter, views. Nothing is changed here but a document, in its editor."""
+
+    scope = "memories"
+    DEFAULT_CSS = f"""
+    MemoriesScreen #list {{ height: 1fr; }}
+    MemoriesScreen #about {{ height: {BELOW}; }}
+    MemoriesScreen #filter {{ display: none; }}
+    MemoriesScreen.-typing #filter {{ display: block; }}
+    MemoriesScreen.-wide #side {{ width: {SIDE_ROOM}; height: 1fr; }}
+    MemoriesScreen.-wide #about {{ width: 1fr; height: 1fr; }}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lens = Lens()
+        self.page: Slice | None = None
+        self.stretch = Stretch()
+        self.reading: tuple[int, int] | None = None
+        self.kinds: tuple[str, ...] = ()
+        self.fault: DejaError | None = None
+        self.read_at = 0
+        self.wanted = ""
+
+    def compose_body(self) -> ComposeResult:
+        with Container(id="body"):
+            with Container(id="side"):
+                yield OneLine(id="head")
+                yield Rows(id="list", moved=self.moved)
+            yield Pager(id="about", more="Enter opens")
+        yield Reason(id="filter")
+
+    @property
+    def editor(self) -> Reason:
+        return self.part(Reason, "filter")
+
+    @property
+    def row(self) -> Listed | None:
+        """The selected row, None while it is not read."""
+        return self.at(self.listing.selected)
+
+    def at(self, index: int) -> Listed | None:
+        """A row of the list, None where it is not known."""
+        page = self.page
+        if page is None or not 0 <= index - page.start < len(page.rows):
+            return None
+        return page.rows[index - page.start]
+
+    @property
+    def list_room(self) -> int:
+        """The cells of a row, without its mark."""
+        return (SIDE_ROOM - 1 if self.wide else self.app.size.width) - 1
+
+    # --- links --------------------------------------------------------------------------------------
+
+    def about(self, what: str) -> None:
+        self.wanted = what
+        if self.ready:
+            self.call_after_refresh(self.open_wanted)
+
+    def on_screen_resume(self) -> None:
+        super().on_screen_resume()
+        if self.wanted:
+            self.call_after_refresh(self.open_wanted)
+
+    def open_wanted(self) -> None:
+        """Open the grain that a link is about."""
+        if self.wanted and self.is_current:
+            wanted, self.wanted = self.wanted, ""
+            self.app.push_screen(GrainScreen(wanted), lambda _: self.reload())
+
+    def find(self, start: str) -> None:
+        """List the grains whose address starts so."""
+        self.look(replace(self.lens, text=start))
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many rows are asked for at once."""
+        if self.lens.text or self.lens.view in _WHOLE:
+            return FOUND_LIMIT
+        return max(_LEAST, _WINDOWS * self.app.size.height)
+
+    def load(self) -> None:
+        """Read the list anew, around what is selected."""
+        self.count_pending()
+        lens, count, row = self.lens, self.count, self.row
+        start = max(0, self.listing.selected - count // 2)
+        self.reading = None
+        self.ask(
+            "browse",
+            lambda _: (
+                self.grains.browse(lens, start, count, at=row.address if row else None),
+                self.grains.kinds(),
+            ),
+            lambda found: self.came(*found),
+            self.failed,
+        )
+
+    def came(self, page: Slice, kinds: tuple[str, ...]) -> None:
+        self.kinds, self.fault = kinds, None
+        self.read_at = self.console_app.now_ms()
+        self.take_in(page)
+        self.told_again()
+
+    def more(self) -> None:
+        """Ask for the rows around the selection when the window comes near the end of what is known."""
+        page, rows, height = self.page, self.listing, max(1, self.listing.size.height)
+        if page is None or len(page.rows) == page.total:
+            return
+        low, high = max(0, rows.top - height), min(page.total, rows.top + 2 * height)
+        if page.start <= low and high <= page.start + len(page.rows):
+            return
+        count = self.count
+        start = max(0, min(rows.selected - count // 2, page.total - count))
+        if self.reading is not None and self.reading[0] <= low and high <= sum(self.reading):
+            return
+        self.reading = (start, count)
+        lens, anchor, total = self.lens, known_row(page, start, count), page.total
+        self.ask(
+            "browse",
+            lambda _: self.grains.browse(lens, start, count, anchor=anchor, total=total),
+            self.take_in,
+            self.failed,
+        )
+
+    def take_in(self, page: Slice) -> None:
+        self.page, self.reading = page, None
+        self.stretch = Stretch(page.total, page.start, [row.address for row in page.rows])
+        self.draw()
+        self.more()
+
+    def failed(self, fault: DejaError) -> None:
+        self.fault, self.reading = fault, None
+        self.asked_again = False
+        self.say_error(fault)
+        if self.page is not None:
+            since = age(self.console_app.now_ms() - self.read_at)
+            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
+        self.draw()
+
+    def look(self, lens: Lens) -> None:
+        """Show another list, from its beginning."""
+        self.lens = lens
+        self.page, self.stretch = None, Stretch()
+        self.listing.show((), lambda index: (), self.emptiness())
+        self.listing.selected = self.listing.top = 0
+        self.draw()
+        self.load()
+
+    # --- drawing ------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        room, now_ms = self.list_room, self.console_app.now_ms()
+        self.part(Pager, "about").edge = self.wide
+        self.part(OneLine, "head").show(line(" ", shown.head(room)) if len(self.stretch) else ())
+
+        def drawn(index: int) -> Line:
+            row = self.at(index)
+            return shown.row(row, room, now_ms) if row else shown.unread(room)
+
+        self.listing.show(self.stretch, drawn, self.emptiness())
+        self.draw_around()
+
+    def draw_around(self) -> None:
+        """Title, hints and the selected grain: they follow the selection."""
+        lens, total = self.lens, len(self.stretch)
+        place = f"{self.listing.selected + 1:,}/{total:,}" if total else "0/0"
+        if self.page is not None and self.page.of > total:
+            place += f" of {self.page.of:,}"
+        order = lens.order if lens.order != "subject" or by_subject(lens) else ORDERS[0]
+        parts = [shown.view_word(lens.view), lens.type or ""]
+        parts.append("" if order == ORDERS[0] else "by subject" if order == "subject" else order)
+        told = " ".join(part for part in parts if part)
+        if lens.text:
+            told = " ".join(part for part in ("live", lens.type) if part)
+        self.place_title(
+            f"{place}  {told}",
+            *((Span("  filter ", "dim"), fenced(lens.text.removesuffix("*"), 40)) if lens.text else ()),
+        )
+        if self.editor.active:
+            keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
+            self.part(Hints, "hints").show_hints(keys)
+        else:
+            self.set_hints(without=self.off())
+        self.draw_about()
+
+    def off(self) -> list[str]:
+        """The verbs that nothing can be done with at the selected row."""
+        grain = self.row.grain if self.row else None
+        off = [] if self.row else ["open"]
+        if grain is None or not isinstance(grain.get("subject"), str):
+            off.append("graph")
+        if grain is None or not is_document(grain.fields):
+            off.append("edit")
+        return off
+
+    def draw_about(self) -> None:
+        room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
+        row = self.row
+        self.part(Pager, "about").show(shown.glance(row, room) if row else [])
+
+    def emptiness(self) -> list[Line]:
+        """What to say when there is no row."""
+        if self.fault is not None and self.page is None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        if self.page is None:
+            return [line(Span(" reading …", "dim"))]
+        lens, file = self.lens, clean(self.console_app.file, 200)
+        if lens.text:
+            wanted = fenced(lens.text.removesuffix("*"), 60)
+            told = [line("No live grain matches ", wanted, ". Esc clears the filter.")]
+        elif lens.type:
+            told = [line(f"{shown.NOTHING[lens.view]} Of type {lens.type}; F shows another type.")]
+        elif lens.view == "documents":
+            told = [
+                line(shown.NOTHING[lens.view]),
+                line(Span("write one: ", "dim"), f"deja doc create /memories/notes.md FILE --db {file}"),
+            ]
+        elif lens.view in ("all", "live"):
+            told = [
+                line(shown.NOTHING[lens.view]),
+                line(Span("bring some: ", "dim"), f"deja import claude-code PATH --db {file}"),
+                line(Span("add one: ", "dim"), f"deja add SUBJECT RELATION OBJECT --db {file}"),
+            ]
+        else:
+            told = [line(f"{shown.NOTHING[lens.view]} f shows another view.")]
+        return [line(" ", one) for one in wrapped(told, self.list_room - 1, 0)]
+
+    def moved(self) -> None:
+        self.draw_around()
+        self.more()
+
+    # --- keys ---------------------------------------------------------------------------------------
+
+    def press(self, key: str, character: str | None) -> None:
+        if self.editor.active and not self.small:
+            self.type(key, character)
+        else:
+            super().press(key, character)
+
+    def type(self, key: str, character: str | None) -> None:
+        """Keys while the filter is typed."""
+        if key == "enter":
+            self.stop_typing()
+        elif key == "escape":
+            self.stop_typing()
+            self.do_clear()
+        elif self.editor.take(key, character):
+            self.filter()
+        else:
+            self.anywhere(key)
+
+    def pasted(self, event: events.Paste) -> None:
+        if self.editor.active:
+            self.editor.paste(event.text)
+            self.filter()
+
+    def filter(self) -> None:
+        """Search for what was typed so far; its last word may go on."""
+        text = self.editor.text
+        self.look(replace(self.lens, text=f"{text}*" if text[-1:].isalnum() else text.strip()))
+
+    def stop_typing(self) -> None:
+        self.editor.put_away()
+        self.remove_class("-typing")
+        self.draw()
+
+    def do_filter(self) -> None:
+        self.add_class("-typing")
+        self.editor.ask("Filter", self.lens.text.removesuffix("*"), limit=None)
+        self.draw()
+
+    def do_clear(self) -> None:
+        if self.lens.text:
+            self.look(replace(self.lens, text=""))
+
+    def do_view(self) -> None:
+        place = VIEWS.index(self.lens.view)
+        self.look(replace(self.lens, view=VIEWS[(place + 1) % len(VIEWS)], text=""))
+
+    def do_kind(self) -> None:
+        known = (None, *self.kinds)
+        place = known.index(self.lens.type) if self.lens.type in known else 0
+        self.look(replace(self.lens, type=known[(place + 1) % len(known)]))
+
+    def do_sort(self) -> None:
+        lens = self.lens
+        for _ in ORDERS:
+            lens = replace(lens, order=ORDERS[(ORDERS.index(lens.order) + 1) % len(ORDERS)])
+            if lens.order != "subject" or by_subject(lens):
+                break
+        self.look(lens)
+        word = "grouped by subject, live ones only" if lens.order == "subject" else f"the {lens.order} first"
+        self.say("the best first: a filter has its own order" if lens.text else word)
+
+    def do_next_section(self) -> None:
+        self.part(Pager, "about").scroll_by(BELOW - 1)
+
+    def do_previous_section(self) -> None:
+        self.part(Pager, "about").scroll_by(1 - BELOW)
+
+    def do_open(self) -> None:
+        if self.row is not None:
+            self.app.push_screen(GrainScreen(self.row.address), lambda _: self.reload())
+
+    def do_graph(self) -> None:
+        grain = self.row.grain if self.row else None
+        if grain is not None:
+            self.surround(grain.get("subject"), grain.namespace)
+
+    def do_edit(self) -> None:
+        grain = self.row.grain if self.row else None
+        if grain is not None:
+            self.edit_document(grain.get("subject"), grain.namespace, grain.get("relation"))
+
+    def do_copy(self) -> None:
+        if self.row is not None:
+            self.copy(self.row.address, "address")
+
+    def do_command(self) -> None:
+        file, lens = self.console_app.file, self.lens
+        if lens.view == "documents" and not lens.text:
+            self.copy(f"deja doc list --db {file}", "command line")
+        elif lens.view == "forked" and not lens.text:
+            self.copy(f"deja forks --db {file}", "command line")
+        elif self.row is not None:
+            self.copy(f"deja get {short(self.row.address)} --db {file}", "command line")
+
+    def cal_of_panel(self) -> str:
+        """CAL lists one type at a time: that of the filter, else that of the selected grain."""
+        lens, grain = self.lens, self.row.grain if self.row else None
+        if lens.text:
+            kind = f"{_plural(lens.type)} " if lens.type else ""
+            return f"RECALL {kind}ABOUT {quote(lens.text)} LIMIT {FOUND_LIMIT}"
+        if lens.view == "forked":
+            return "SHOW FORKS"
+        if lens.view == "documents":
+            return f'RECALL facts WHERE relation = "memory_file" LIMIT {FOUND_LIMIT}'
+        if lens.view in ("all", "live") and (lens.type or grain):
+            return f"RECALL {_plural(lens.type or (grain.type if grain else 'fact'))} RECENT {FOUND_LIMIT}"
+        return f"HISTORY OF sha256:{self.row.address}" if self.row else ""
+
+
+def _plural(type_: str | None) -> str:
+    name = type_ or "fact"
+    return f"{name}es" if name.endswith("s") else f"{name}s"
+
+
+def known_row(page: Slice, start: int, count: int) -> tuple[int, Key] | None:
+    """A known row from which a stretch is near: the one it begins with, the one behind it, or an end of what is known."""
+    if not page.rows:
+        return None
+    last = page.start + len(page.rows) - 1
+    place = min(start, last) if start >= page.start else max(page.start, min(start + count, last))
+    return place, page.rows[place - page.start].key
