@@ -22,8 +22,7 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 ItemType = Literal["event", "tool", "fact", "observation"]
 UNKNOWN_TOOL: Final = "(call not in file)"
@@ -34,8 +33,7 @@ _CALL: Final = ("tool_name", "input", "session_id", "agent_id")
 _RESULT: Final = ("tool_content", "is_error", "failure_cause", "created_at")
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureItem:
+class CaptureItem(NamedTuple):
     """One grain to store.
 
     Args:

@@ -215,6 +215,14 @@ def compact_json(value: Any) -> str:
         return f"({type(value).__name__} that cannot be shown)"
 
 
+_LITERAL: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+
+
+def quote(text: str) -> str:
+    """``text`` as a string literal of the query language. Here, so that a surface can quote without loading the language."""
+    return '"' + door(text).translate(_LITERAL) + '"'
+
+
 # --- measuring --------------------------------------------------------------------------------------
 
 
@@ -305,6 +313,7 @@ def utc(ms: int) -> str:
 NO_MESSAGE: Final = "no message"
 _SIGNED_CHARS = 80
 _READ_CHARS = 16_384
+_FURTHER = 40
 
 _TERMINAL_CODES = lazily(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
@@ -368,6 +377,8 @@ def error_signature(text: object) -> str:
     """
     raw = text if isinstance(text, str) else "" if text is None else compact_json(text)
     told = _told(strip_terminal_codes(raw[:_READ_CHARS]).strip(), raw)
+    if told.isascii():
+        told = _as_far_as_it_counts(told)
     # each pattern is asked only where a sign of it stands: most errors are words, and compiling costs more than reading
     told = _LONG_ID.sub(_long_id, told).lower()
     if "://" in told:
@@ -380,6 +391,23 @@ def error_signature(text: object) -> str:
     # dropping a character can bring two together that compose; a stored text is always NFC
     told = nfc(_numbers(told))[:_SIGNED_CHARS].rstrip()
     return told or NO_MESSAGE
+
+
+def _as_far_as_it_counts(told: str) -> str:
+    """The words at the start that decide the signature of an ASCII text.
+
+    A word gives at least one character of it, and one of letters that is no hexadecimal run gives itself; no rule looks
+    further than `_FURTHER` characters beyond the last one that counts.
+    """
+    kept: list[str] = []
+    sure = 0
+    for word in told.split():
+        kept.append(word)
+        core = word.rstrip(".,:;")
+        sure += 2 if not core.isalpha() or len(core) > 23 or not core.strip("abcdefABCDEF") else len(word) + 1
+        if sure > _SIGNED_CHARS + _FURTHER:
+            break
+    return " ".join(kept)
 
 
 def _told(text: str, raw: str) -> str:

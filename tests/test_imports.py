@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,61 @@ def test_loop_list_never_loads_textual(tmp_path: Path) -> None:
     loaded = loaded_by(code)
     assert "click" in loaded
     assert "textual" not in loaded
+
+
+def all_loaded_by(code: str) -> set[str]:
+    """Every module, with its whole name, that a fresh interpreter holds after ``code``."""
+    script = f"{code}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stdout.split("\n"))
+
+
+def test_a_capture_by_a_hook_loads_neither_the_library_nor_what_a_start_is_slow_with(tmp_path: Path) -> None:
+    """D47: no engine, no facade, no readers of the store, no click, no Textual; no dataclasses, which cost a third of the bar."""
+    session = tmp_path / "s.jsonl"
+    said = {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": "fatal: not here"}
+    use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    session.write_text(
+        "".join(
+            json.dumps({"type": role, "uuid": role, "sessionId": "s", "message": {"role": role, "content": [block]}}) + "\n"
+            for role, block in (("assistant", use), ("user", said))
+        )
+    )  # fmt: skip
+    event = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": str(session)}
+    db = tmp_path / "m.deja"
+    code = (
+        "import io, sys\nfrom deja_tui.cli.main import run\n"
+        f"sys.stdin = io.TextIOWrapper(io.BytesIO({json.dumps(event).encode()!r}))\n"
+        f"assert run(['hook', 'capture', '--db', {str(db)!r}]) == 0"
+    )
+    loaded = all_loaded_by(code)
+    assert "deja_tui.intake" in loaded
+    assert db.exists()
+    rooms = {".".join(name.split(".")[:2]) for name in loaded}
+    assert not rooms & {
+        "deja_tui.engine",
+        "deja_tui.facade",
+        "deja_tui.loop",
+        "deja_tui.cal",
+        "deja_tui.adapter",
+    }
+    assert not loaded & {
+        "deja_tui.store.memory",
+        "deja_tui.store.reads",
+        "deja_tui.store.grains",
+        "deja_tui.cli.app",
+    }
+    heavy = {
+        "click",
+        "textual",
+        "rich",
+        "dataclasses",
+        "inspect",
+        "pathlib",
+        "logging",
+        "platformdirs",
+        "asyncio",
+    }
+    assert not loaded & heavy

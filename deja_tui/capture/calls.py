@@ -8,8 +8,7 @@ an item of one half (ITEM-2), which a later item completes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.tame import Shears
 from deja_tui.capture.times import Moment
@@ -18,8 +17,7 @@ from deja_tui.items import PENDING, UNKNOWN_TOOL, CaptureItem
 HELD_MAX: Final = 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in a source something stands: its session, sub-agent, record ids, position among the records, and time."""
 
     source: str
@@ -51,8 +49,7 @@ class Place:
         return context if clock is None else context | {"clock": clock}
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call that waits for its result."""
 
     tool: str
@@ -60,8 +57,7 @@ class Call:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A result, waiting for its call when that stands later in the file."""
 
     text: str

@@ -12,8 +12,7 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 from deja_tui.items import UNKNOWN_TOOL
 
@@ -42,21 +41,23 @@ def ranked(counts: Counter[str]) -> dict[str, int]:
     return {**shown, OTHER: rest} if rest else shown
 
 
-@dataclass(slots=True)
 class Called:
     """One call: its tool as far as it is known, whether the call itself was seen, its result, whether that failed."""
 
-    tool: str | None = None
-    called: bool = False
-    answered: bool = False
-    failed: bool = False
+    __slots__ = ("answered", "called", "failed", "tool")
+
+    def __init__(self) -> None:
+        self.tool: str | None = None
+        self.called = self.answered = self.failed = False
 
 
-@dataclass(slots=True)
 class CallCount:
     """Calls by id (FIG-1)."""
 
-    by_id: dict[str, Called] = field(default_factory=dict)
+    __slots__ = ("by_id",)
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Called] = {}
 
     def call(self, call_id: str, tool: str) -> bool:
         """Count a call; whether its id is new."""
@@ -112,8 +113,7 @@ class CallCount:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """The figures of a source: summed numbers, sets of ids (their size is told), groups by name, plain facts, calls."""
 
     numbers: tuple[str, ...] = ()
@@ -123,21 +123,21 @@ class Shape:
     calls: bool = False
 
 
-@dataclass(slots=True)
 class Counts:
     """The figures of one file of a source, in the order of its shape; what every source counts comes last.
 
     Every source counts ``bad_lines``, ``records_without_usable_time``, ``texts_cut``, ``left_out`` and ``redacted``.
     """
 
-    shape: Shape
-    calls: CallCount = field(default_factory=CallCount)
-    left_out: Counter[str] = field(default_factory=Counter)
-    redacted: Counter[str] = field(default_factory=Counter)
-    _numbers: Counter[str] = field(default_factory=Counter)
-    _sets: dict[str, set[str]] = field(default_factory=dict)
-    _groups: dict[str, Counter[str]] = field(default_factory=dict)
-    _facts: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.calls = CallCount()
+        self.left_out: Counter[str] = Counter()
+        self.redacted: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
+        self._sets: dict[str, set[str]] = {}
+        self._groups: dict[str, Counter[str]] = {}
+        self._facts: dict[str, Any] = {}
 
     def count(self, name: str, by: int = 1) -> None:
         """Add to a number (FIG-3)."""

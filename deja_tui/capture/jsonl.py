@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, BinaryIO, Final, Literal, NamedTuple
 
 LINE_LIMIT: Final = 64 * 1024 * 1024
 DEPTH_LIMIT: Final = 100
@@ -28,8 +27,7 @@ _JSON: Final = json.JSONDecoder(parse_constant=str)  # NaN is no JSON, but no re
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line that holds something.
 
     ``number`` counts from 1 and includes blank lines. ``value`` is set for the kind ``value`` only (JSON null is a

@@ -26,9 +26,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from deja_tui.text import lazily
 
 MARK: Final = "[redacted:"
 _MARK_MAX: Final = 40
@@ -40,8 +42,7 @@ TOO_DEEP: Final = "[redacted:nested-too-deeply]"
 _START: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(NamedTuple):
     """A secret known by its form: run ``pattern`` only where one of ``needles`` occurs."""
 
     kind: str
@@ -50,7 +51,7 @@ class _Shape:
 
 
 def _shape(kind: str, needles: str, body: str, start: str = _START) -> _Shape:
-    return _Shape(kind, tuple(needles.split()), re.compile(start + body))
+    return _Shape(kind, tuple(needles.split()), lazily(start + body))
 
 
 _SHAPES: Final = (
@@ -82,14 +83,14 @@ _SHAPES: Final = (
     _shape("telegram-token", ":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", rf"(?:{_START}|(?<=bot))"),
 )
 
-_KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINES: Final = re.compile(r"(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+")
+_KEY_BEGIN: Final = lazily(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END: Final = lazily(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES: Final = lazily(r"(?:(?:\s|\\[nr])*+[A-Za-z0-9+/=]{16,}+)*+")
 _KEY_MAX: Final = 16_384
 
-_URL: Final = re.compile(r"(?<=://)([^\s/:@\"'<>\\]{0,128}):([^\s/\"'<>\\]{1,256})@(?=[\w.\[-])")
+_URL: Final = lazily(r"(?<=://)([^\s/:@\"'<>\\]{0,128}):([^\s/\"'<>\\]{1,256})@(?=[\w.\[-])")
 # Runs on lower-cased text, as the names below: a pattern that ignores case looks at every character several times.
-_SCHEME: Final = re.compile(
+_SCHEME: Final = lazily(
     r"(?<![a-z0-9])(?:bearer|basic|(?<=authorization: )token)\s{1,3}(?P<value>[a-z0-9._~+/-]{16,}+={0,2})"
 )
 
@@ -98,21 +99,21 @@ _SCHEME: Final = re.compile(
 _ESCAPE: Final = r"(?:\x1b|\\{1,8}(?:u001[bB]|x1[bB]))"
 # A mark behind a cut-off code is no part of it (RED-5).
 _FINAL: Final = r"[0-?]*+[ -/]*+(?!\[redacted:)(?:(?P<paint>[mK])|[@-~])"
-_CODE: Final = re.compile(
+_CODE: Final = lazily(
     rf"(?:(?:{_ESCAPE}|\\{{1,8}}(?:033|e))(?!\[redacted:)\[|\x9b){_FINAL}"
     rf"|{_ESCAPE}\][0-9]{{0,4}};?|{_ESCAPE}[PX^_\\]|\x07|\\{{1,8}}u0007"
     rf"|(?P<plain>{_ESCAPE}(?:[()][0-9AB]|[78=>])?)"
 )
 _CODE_NEEDLES: Final = ("\x1b", "\x9b", "\x07", "\\u00", "\\x1", "\\033[", "\\e[")
-_WORD_END: Final = re.compile(r"[A-Za-z0-9_]\Z")
-_WORD: Final = re.compile(r"[A-Za-z0-9_]")
-_SHAPE_STARTS: Final = re.compile(
+_WORD_END: Final = lazily(r"[A-Za-z0-9_]\Z")
+_WORD: Final = lazily(r"[A-Za-z0-9_]")
+_SHAPE_STARTS: Final = lazily(
     "|".join(
         ["[0-9]{8,10}:AA"]
         + [re.escape(needle) for shape in _SHAPES for needle in shape.needles if needle[0].isalpha()]
     )
 )
-_SHAPE_ENDS: Final = re.compile(r"(?:A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})\Z")
+_SHAPE_ENDS: Final = lazily(r"(?:A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})\Z")
 _SHAPE_MAX: Final = 39
 
 # --- values given to names --------------------------------------------------------------------------
@@ -120,70 +121,90 @@ _SHAPE_MAX: Final = 39
 _PASSWORD: Final = r"pass(?:word|wd|phrase|code)|pwd|secret(?:[_-]?access[_-]?key|[_-]?key)?|credentials?"
 _TOKEN: Final = r"token|(?:api|access|auth|private|signing|encryption|account|master|shared)[_-]?(?:access[_-]?)?key|authorization"
 _SUFFIX: Final = r"(?P<suffix>(?:[_-]?[0-9]{1,2}|[_-][A-Za-z0-9]{1,16}){0,2})"
-_CORE: Final = re.compile(rf"(?P<password>{_PASSWORD})|{_TOKEN}")
-_NAME: Final = re.compile(rf".{{0,64}}?(?:(?P<password>{_PASSWORD})|(?:{_TOKEN})){_SUFFIX}")
-_GIVEN: Final = re.compile(
+_CORE: Final = lazily(rf"(?P<password>{_PASSWORD})|{_TOKEN}")
+_NAME: Final = lazily(rf".{{0,64}}?(?:(?P<password>{_PASSWORD})|(?:{_TOKEN})){_SUFFIX}")
+_GIVEN: Final = lazily(
     rf"{_SUFFIX}(?:(?P<sep>\\?[\"'`]?\]?[ \t]{{0,4}}(?::=|=>|={{1,3}}|:)[ \t]{{0,4}})|(?P<gap>[ \t]{{1,4}}))(?P<quote>\\?[\"'`])?"
 )
-_FLAG: Final = re.compile(r"(?<![\w-])--(?:[A-Za-z0-9]{1,16}-){0,3}\Z")
+_FLAG: Final = lazily(r"(?<![\w-])--(?:[A-Za-z0-9]{1,16}-){0,3}\Z")
 _FLAG_MAX: Final = 56
-_WEAK: Final = re.compile(
+_WEAK: Final = lazily(
     r"(?<![A-Z0-9_])[A-Z][A-Z0-9_]{0,40}_(?:KEY|PASS|PAT|AUTH|CREDS|SALT|DSN)[\"']?[ \t]{0,4}[=:][ \t]{0,4}(?P<quote>\\?[\"'])?"
 )
-_BARE: Final = re.compile(r"[^\s\"'`,;&|<>(){}\[\]\\]*+")
+_BARE: Final = lazily(r"[^\s\"'`,;&|<>(){}\[\]\\]*+")
 _QUOTED_MAX: Final = 512
 _JUDGED_MAX: Final = 128  # what the judgement looks at; what is taken out is the whole value
 
-_NOT_SECRET_SUFFIX: Final = re.compile(
+_NOT_SECRET_SUFFIX: Final = lazily(
     r"(?i).*[_-](?:hash|sha|sha1|sha256|digest|id|ids|name|names|type|count|limit|length|len|size|url|uri|file|path|dir"
     r"|field|label|expiry|expires|ttl|usage|budget|policy|arn|ref|prefix|header|env|var|required|enabled|index)"
 )
-_PLACEHOLDER: Final = re.compile(
+_PLACEHOLDER: Final = lazily(
     r"(?i)[$%<{*#@].*|[x.…_*-]+|your.*|my[_-].*|example.*|placeholder.*|change[_-]?me|redacted|null|none|nil|true|false"
     r"|undefined|required|optional|string|str|bytes|int|number|bool|boolean|any|object|self|this|process|os|env|config"
 )
-_DOTTED_CODE: Final = re.compile(r"[A-Za-z_]\w{0,64}(?:[.:]{1,2}[A-Za-z_]\w{0,64})+[.!?]?")
-_LOOKS_LIKE_PLACE: Final = re.compile(r"(?:~|\.{1,2})?/|[a-z][a-z0-9+.-]{0,20}://")
-_SEGMENTS: Final = re.compile(r"[-_./:+=]+")
+_DOTTED_CODE: Final = lazily(r"[A-Za-z_]\w{0,64}(?:[.:]{1,2}[A-Za-z_]\w{0,64})+[.!?]?")
+_LOOKS_LIKE_PLACE: Final = lazily(r"(?:~|\.{1,2})?/|[a-z][a-z0-9+.-]{0,20}://")
+_SEGMENTS: Final = lazily(r"[-_./:+=]+")
 
 _NAME_NEEDLES: Final = ("pass", "pwd", "secret", "token", "key", "credential", "authorization")
 _SCHEME_NEEDLES: Final = ("bearer", "basic", "authorization")
 _WEAK_NEEDLES: Final = ("_KEY", "_PASS", "_PAT", "_AUTH", "_CREDS", "_SALT", "_DSN")
 
 
-_ALONE: Final = re.compile(
-    r"(?<![^\s\"'`=(\[{<>])[A-Za-z0-9_-]{32,}+(?=[\s\"'`,;)\]}<>\\]|[.!?](?:\s|\Z)|\Z)"
-)
+_ALONE: Final = lazily(r"(?<![^\s\"'`=(\[{<>])[A-Za-z0-9_-]{32,}+(?=[\s\"'`,;)\]}<>\\]|[.!?](?:\s|\Z)|\Z)")
 _ALONE_MAX: Final = 96
-_TOLD_ID: Final = re.compile(r"[a-z][a-z0-9]{1,11}[-_]|AAAA|-")
-_IN_ADDRESS: Final = re.compile(r"(?:://|[?&;])[^\s\"'`<>]{0,200}\Z")
-_WRAPPED: Final = re.compile(r"[A-Za-z0-9+/=_-]{32,}\s{1,2}\Z")
-_GOES_ON: Final = re.compile(r"(?:\\{1,4}[nr]|\s){1,2}[A-Za-z0-9+/=_-]{24}")
+_TOLD_ID: Final = lazily(r"[a-z][a-z0-9]{1,11}[-_]|AAAA|-")
+_IN_ADDRESS: Final = lazily(r"(?:://|[?&;])[^\s\"'`<>]{0,200}\Z")
+_WRAPPED: Final = lazily(r"[A-Za-z0-9+/=_-]{32,}\s{1,2}\Z")
+_GOES_ON: Final = lazily(r"(?:\\{1,4}[nr]|\s){1,2}[A-Za-z0-9+/=_-]{24}")
 _CHANGES: Final = 0.4  # of neighbours are of another kind; 0.63 by chance, 0.25 in camel case with numbers
 _ALONE_BITS: Final = 4.0
 
 
-# One pattern decides about a short text faster than many searches; for a long one it is the other way round.
-_SHORT: Final = 1_000
 _LEAST: Final = 8  # a name, a sign and a value of four characters
-_HINT: Final = re.compile(
-    "|".join(
-        sorted(
-            {
-                re.escape(needle.lower())
-                for shape in _SHAPES
-                for needle in (
-                    *shape.needles,
-                    *_SCHEME_NEEDLES,
-                    *_NAME_NEEDLES,
-                    *_WEAK_NEEDLES,
-                    "-----begin",
-                    "://",
-                )
-            }
-        )
-    )
-)
+_ALONE_MIN: Final = 32
+_CACHED_MAX: Final = 64
+# Every text that holds what `_known` looks for holds one of these, in lower case: the needles of all shapes, schemes and names,
+# each cut to the part that several share. A test holds them to that.
+_SIGNS: Final = """
+    eyj sk- k_live_ k_test_ ghp_ gho_ ghu_ ghs_ ghr_ _pat glpat- gldt- glrt- glptt- xox xapp- hooks.slack.com/ akia asia
+    aiza ya29. gocspx- npm_ pypi-ag hf_ whsec_ sg. _v1_ shpat_ shpss_ shpca_ :aa bearer basic auth pass pwd secret token
+    key cred _salt _dsn -----begin ://
+"""
+_HINTS: Final = tuple(_SIGNS.split())
+_plain: set[str] = set()
+"""Short texts without a sign of a secret: names, ids and words, which come again and again. No other text is kept."""
+_PLAIN_MAX: Final = 4_096
+
+
+def is_plain(text: str) -> bool:
+    """Whether a text holds no sign of a secret, so that `redact` leaves it as it is."""
+    if text in _plain:
+        return True
+    if not _has_no_sign(text):
+        return False
+    if len(text) <= _CACHED_MAX:
+        if len(_plain) >= _PLAIN_MAX:
+            _plain.clear()
+        _plain.add(text)
+    return True
+
+
+def _has_no_sign(text: str) -> bool:
+    for needle in _CODE_NEEDLES:
+        if needle in text:
+            return False
+    lowered = _lower(text)
+    for needle in _HINTS:
+        if needle in lowered:
+            return False
+    return len(text) < _ALONE_MIN or next(_alone(text), None) is None
+
+
+def redact_into(value: Any, found: Counter[str]) -> Any:
+    """As `redact`; what was taken out is added to ``found``."""
+    return _value(value, found, 0)
 
 
 def redact(value: Any) -> tuple[Any, Counter[str]]:
@@ -199,12 +220,10 @@ def redact(value: Any) -> tuple[Any, Counter[str]]:
 
 def redact_text(text: str, found: Counter[str]) -> str:
     """``text`` without obvious secrets; what was taken out is added to ``found``."""
-    if len(text) < _LEAST:
+    if len(text) < _LEAST or is_plain(text):
         return text
     judged = _judged(text, found)
-    lowered = _lower(judged.text)
-    if len(text) >= _SHORT or _HINT.search(lowered) is not None:
-        _known(judged, lowered)
+    _known(judged, _lower(judged.text))
     judged.cut(_alone(judged.text))
     return judged.whole() if judged.changed else text
 
@@ -227,14 +246,16 @@ def _known(judged: _Judged, lowered: str) -> None:
 _Code: TypeAlias = tuple[int, str, int]
 
 
-@dataclass(slots=True)
 class _Judged:
     """A text without its terminal codes, what they were, and the secrets taken out so far."""
 
-    text: str
-    found: Counter[str]
-    codes: list[_Code] = field(default_factory=list)
-    changed: bool = False
+    __slots__ = ("changed", "codes", "found", "text")
+
+    def __init__(self, text: str, found: Counter[str], codes: list[_Code] | None = None) -> None:
+        self.text = text
+        self.found = found
+        self.codes = [] if codes is None else codes
+        self.changed = False
 
     def cut(self, spans: Iterable[tuple[int, int, str]]) -> bool:
         """Put marks in place of ``spans`` (start, end, kind; rising, apart). Whether there were any."""
@@ -345,7 +366,7 @@ def _entry(key: Any, item: Any, found: Counter[str], depth: int) -> Any:
     clean = _value(item, found, depth)
     if not isinstance(key, str) or not isinstance(clean, str) or len(key) > 80:
         return clean
-    name = _NAME.fullmatch(_lower(_bare(key)))
+    name = _telling(key)
     if name is None or not _is_secret(
         name["password"] or "", name["suffix"], _bare(clean), quoted=True, tight=False
     ):
@@ -353,6 +374,13 @@ def _entry(key: Any, item: Any, found: Counter[str], depth: int) -> Any:
     kind = _kind(name["password"] or "")
     found[kind] += 1
     return _mark(kind)
+
+
+@lru_cache(maxsize=1024)
+def _telling(key: str) -> re.Match[str] | None:
+    """The parts of a key that names a secret; None for any other."""
+    bare = _lower(_bare(key))
+    return _NAME.fullmatch(bare) if any(needle in bare for needle in _NAME_NEEDLES) else None
 
 
 def _bare(text: str) -> str:

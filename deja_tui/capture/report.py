@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.figures import CallCount, Figures, ranked
 from deja_tui.items import CaptureResult
@@ -25,8 +24,7 @@ LOSS_ROWS: Final = 200
 NOTE_LINES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """Something that was in the file and is not in the memory. Line 0: the file as a whole."""
 
     file: str
@@ -34,27 +32,27 @@ class Loss:
     reason: str
 
 
-@dataclass(slots=True)
 class Tally:
     """Figures that grow while records are read (REP-1) and can be laid together (REP-2)."""
 
-    records: int = 0
-    bad_lines: int = 0
-    non_object_records: int = 0
-    padding_lines: int = 0
-    user_text_records: int = 0
-    meta_user_records: int = 0
-    sidechain_records: int = 0
-    duplicate_uuids: int = 0
-    records_without_usable_time: int = 0
-    texts_cut: int = 0
-    replies_without_id: int = 0
-    record_types: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    redacted: Counter[str] = field(default_factory=Counter)
-    sessions: set[str] = field(default_factory=set)
-    replies: set[str] = field(default_factory=set)
-    calls: CallCount = field(default_factory=CallCount)
+    def __init__(self) -> None:
+        self.records = 0
+        self.bad_lines = 0
+        self.non_object_records = 0
+        self.padding_lines = 0
+        self.user_text_records = 0
+        self.meta_user_records = 0
+        self.sidechain_records = 0
+        self.duplicate_uuids = 0
+        self.records_without_usable_time = 0
+        self.texts_cut = 0
+        self.replies_without_id = 0
+        self.record_types: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self.redacted: Counter[str] = Counter()
+        self.sessions: set[str] = set()
+        self.replies: set[str] = set()
+        self.calls = CallCount()
 
     def add(self, other: Tally) -> None:
         """Lay the figures of another file on these (REP-2)."""
@@ -114,21 +112,18 @@ _SUMMED: Final = (
 )
 
 
-@dataclass(slots=True)
 class FileReport:
     """One file of an import. Grows while the file is read; `close` frees what only counting needed."""
 
-    file: str
-    tally: Figures = field(default_factory=Tally)
-    losses: list[Loss] = field(default_factory=list)
-    loss_total: int = 0
-    added: int = 0
-    skipped: int = 0
-    completed: int = 0
-    forgotten: int = 0
-    complete: bool = False
-    _notes: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
-    _figures: Mapping[str, Any] | None = None
+    def __init__(self, file: str, tally: Figures | None = None) -> None:
+        self.file = file
+        self.tally: Figures = Tally() if tally is None else tally
+        self.losses: list[Loss] = []
+        self.loss_total = 0
+        self.added = self.skipped = self.completed = self.forgotten = 0
+        self.complete = False
+        self._notes: dict[str, tuple[int, list[int]]] = {}
+        self._figures: Mapping[str, Any] | None = None
 
     def lose(self, line: int, reason: str) -> None:
         """Say that something of this line is not in the memory (REP-3)."""
@@ -181,14 +176,14 @@ class FileReport:
         }
 
 
-@dataclass(slots=True)
 class ImportReport:
     """A whole import: its files, and the total that counts each id once (REP-2)."""
 
-    source: str
-    dry_run: bool = False
-    files: list[FileReport] = field(default_factory=list)
-    total: Figures = field(default_factory=Tally)
+    def __init__(self, source: str, dry_run: bool = False, total: Figures | None = None) -> None:
+        self.source = source
+        self.dry_run = dry_run
+        self.files: list[FileReport] = []
+        self.total: Figures = Tally() if total is None else total
 
     def take(self, file: FileReport) -> None:
         """Add a file that was read to its end, or as far as it could be."""

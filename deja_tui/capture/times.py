@@ -8,9 +8,8 @@ beside the record and marked (vectors: hostile/clock-skew).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deja_tui.text import compact_json, door
 
@@ -20,8 +19,7 @@ _FOUND_MAX: Final = 64
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """When a record happened: epoch ms, and whether the source said so or a neighbour had to lend its time."""
 
     ms: int

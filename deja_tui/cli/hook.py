@@ -264,13 +264,13 @@ def _captured(event: Mapping[str, Any], options: Mapping[str, str]) -> int:
 
 
 def _now() -> int:
-    from deja_tui.facade import host_clock
+    from deja_tui.intake import host_clock
 
     return host_clock()
 
 
 def _now_ms() -> int:
-    """Now in epoch ms without the library; `facade.host_clock` reads the same variable, and says what is wrong with it."""
+    """Now in epoch ms without the library; `intake.host_clock` reads the same variable, and says what is wrong with it."""
     pinned = os.environ.get("DEJA_LOOP_NOW_MS", "")
     if pinned.isascii() and pinned.isdigit() and len(pinned) <= 15:
         return int(pinned)

@@ -6,13 +6,17 @@ Exit codes: 0 done or a clean skip, 1 a coded error, 2 a gate matched, 64 usage,
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NoReturn
 
+# ``typing`` and ``collections`` cost as much as half of what the guard may take until its first text (D49).
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
     from deja_tui.errors import DejaError
 
 EXIT_ERROR = 1
@@ -22,7 +26,29 @@ EXIT_ABORT = 130
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one verb and leave the process with its exit code."""
-    sys.exit(run(list(sys.argv[1:] if argv is None else argv)))
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["hook"]:
+        _run_hook(words)
+    if words[:1] in (["ui"], ["demo"]):
+        ended = _guarded(words)
+        if ended is not None:
+            sys.exit(ended)
+    sys.exit(run(words))
+
+
+def _run_hook(words: list[str]) -> NoReturn:
+    """A hook is a process that ends at once: it looks for no garbage, and leaves its memory to the system (D47, measured)."""
+    gc.disable()
+    code = run(words)
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _guarded(words: list[str]) -> int | None:
+    """The exit status of a verb that opens the console, painted before it is loaded; None where it cannot open (D49)."""
+    from deja_tui.console import guard
+
+    return guard.early(words, lambda: run(words))
 
 
 def run(argv: list[str]) -> int:
@@ -110,7 +136,7 @@ def report(fault: DejaError, *, as_json: bool = False) -> None:
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
-    return "--format=json" in argv or any(pair == ("--format", "json") for pair in pairwise(argv))
+    return "--format=json" in argv or ("--format", "json") in pairwise(argv)
 
 
 def _safe_output() -> None:

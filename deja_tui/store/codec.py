@@ -581,7 +581,7 @@ def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
     if depth > MAX_DEPTH:
         raise too_deep()
     if of is list or of is tuple:
-        return [_tidy(item, depth + 1) for item in value]
+        return [item if type(item) is str and item.isascii() else _tidy(item, depth + 1) for item in value]
     if of is not dict:
         raise _unwritable("FMT-E002", f"a value is of a kind that grains do not hold: {of.__name__}")
     try:
@@ -589,7 +589,11 @@ def _tidy(value: Any, depth: int = 2, any_keys: bool = False) -> Any:
     except TypeError as error:
         raise _unwritable("FMT-E002", "a key is not text") from error
     if plain:
-        return {key: _tidy(value[key], depth + 1) for key in sorted(value)}
+        # short text is most of what there is, and costs a call each otherwise (measured)
+        return {
+            key: item if type(item := value[key]) is str and item.isascii() else _tidy(item, depth + 1)
+            for key in sorted(value)
+        }
     # Of two keys with one normal form, the one that sorts last as it was given stays.
     named = {_nfc_key(key): value[key] for key in sorted(value)}
     return {key: _tidy(named[key], depth + 1) for key in sorted(named)}

@@ -86,8 +86,9 @@ def long_name(type: str, name: str) -> str:
 def _entered(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields after the text door, under the long names of the type, nulls that mean nothing left out."""
     given: dict[str, Any] = {}
+    own = TYPED[type]  # a long name is no other field's wire key, so one of the type's own means itself
     for raw, value in fields.items():
-        name = _name(type, raw)
+        name = raw if raw in own else _name(type, raw)
         if value is None and not (name in NULLABLE and name in TYPED[type]):
             continue
         if name in ("type", "grain_type") and (name == "type" or value == type):
@@ -118,6 +119,13 @@ def _name(type: str, raw: object) -> str:
 
 def _door(field: str, value: Any, depth: int = 2) -> Any:
     """``value`` with well-formed text and plain containers; refused when no grain can hold it."""
+    of = type(
+        value
+    )  # the plain types first: most of what comes in is short text (measured, a capture spends its time here)
+    if of is str:
+        return value if value.isascii() and "\x00" not in value else door(value)
+    if of is dict:
+        return _door_map(field, value, depth)
     if isinstance(value, str):
         return door(str.__str__(value))
     if value is None or isinstance(value, bool):
@@ -130,9 +138,8 @@ def _door(field: str, value: Any, depth: int = 2) -> Any:
         if not isfinite(value):
             raise _refuse(field, "holds a number that is not finite")
         return float(value)
-    if depth > MAX_DEPTH:
-        raise _refuse(field, f"nests deeper than {MAX_DEPTH - 1} levels")
     if isinstance(value, (list, tuple)):
+        _check_depth(field, depth)
         return [_door(field, item, depth + 1) for item in value]
     if isinstance(value, Mapping):
         return _door_map(field, value, depth)
@@ -141,7 +148,13 @@ def _door(field: str, value: Any, depth: int = 2) -> Any:
     raise _refuse(field, "holds a value that is no JSON: text, number, boolean, null, list or map")
 
 
+def _check_depth(field: str, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise _refuse(field, f"nests deeper than {MAX_DEPTH - 1} levels")
+
+
 def _door_map(field: str, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    _check_depth(field, depth)
     entered: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):

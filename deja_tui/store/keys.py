@@ -150,7 +150,7 @@ def _merged(fields: Mapping[str, Any]) -> list[Any]:
     found: list[Any] = []
     for name in ("context", "common_context"):
         context = fields.get(name)
-        if isinstance(context, Mapping):
+        if context and isinstance(context, (dict, Mapping)):
             found += _list(context.get("merge_parents"))
     return found
 
@@ -161,7 +161,7 @@ def _list(value: object) -> list[Any]:
 
 def source_of(context: object) -> str | None:
     """The source key in a grain's context, or None."""
-    key = context.get("source_key") if isinstance(context, Mapping) else None
+    key = context.get("source_key") if context and isinstance(context, (dict, Mapping)) else None
     return key if isinstance(key, str) and key else None
 
 

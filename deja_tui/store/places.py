@@ -4,13 +4,23 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deja_tui.errors import DejaError, ValidationError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 def place(path: str | os.PathLike[str], code: str = "STO-E008") -> Path:
-    """``path`` as a path.
+    """``path`` as a path; see `named`."""
+    from pathlib import Path
+
+    return Path(named(path, code))
+
+
+def named(path: str | os.PathLike[str], code: str = "STO-E008") -> str:
+    """``path`` as the text that names a file.
 
     Raises:
         DejaError: ``code``, no file can have that name: it is empty, or holds a NUL or a lone surrogate.
@@ -26,7 +36,7 @@ def place(path: str | os.PathLike[str], code: str = "STO-E008") -> Path:
         raise _no_name(code) from error
     if not told or "\0" in told:
         raise _no_name(code)
-    return Path(told)
+    return told
 
 
 def _no_name(code: str) -> DejaError:

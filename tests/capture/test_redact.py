@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deja_tui.capture import redact as rules
 from deja_tui.capture.redact import DEPTH_LIMIT, MARK, TOO_DEEP, redact
 from tests.support import shared
 
@@ -523,3 +524,10 @@ def test_drawn_values_cost_linear_time() -> None:
         began = time.process_time()
         redact(text)
         assert time.process_time() - began < 2.0
+
+
+def test_every_sign_of_a_secret_is_among_the_few_that_are_looked_for_first() -> None:
+    """RED-4: a text without a hint is not looked at again, so each needle of each pattern holds one."""
+    needles = [needle for shape in rules._SHAPES for needle in shape.needles]
+    needles += [*rules._SCHEME_NEEDLES, *rules._NAME_NEEDLES, *rules._WEAK_NEEDLES, "-----BEGIN", "://"]
+    assert not [one for one in needles if not any(hint in one.lower() for hint in rules._HINTS)]

@@ -4,39 +4,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
-from deja_tui import spool
-from deja_tui.capture.hooks import ACTOR, BUSY_MS, grown, transcript
+from deja_tui import namespaces, spool
+from deja_tui.capture.hooks import BUSY_MS, grown, transcript
 from deja_tui.capture.redact import redact
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
+from deja_tui.intake import Intake
 from deja_tui.items import CaptureItem
-
-if TYPE_CHECKING:
-    from deja_tui.facade import Memory
+from deja_tui.store.acts import Acts
+from deja_tui.store.places import named
 
 _SOURCE: Final = "claude-code"
 _NAME_MAX: Final = 200
 _CALL_EVENTS: Final = ("PostToolUseFailure", "PostToolUse")
 
 
-@dataclass(slots=True)
 class Report:
     """What became of one event: counts, and the codes of what went wrong (never a text)."""
 
-    added: int = 0
-    completed: int = 0
-    skipped: int = 0
-    forgotten: int = 0
-    spooled: int = 0
-    redacted: int = 0
-    codes: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.added = self.completed = self.skipped = self.forgotten = self.spooled = self.redacted = 0
+        self.codes: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(NamedTuple):
     """Which memory, and which namespace of it; None: what the file declares."""
 
     db: str
@@ -49,7 +42,8 @@ class Capture:
 
     def __init__(self, where: Where) -> None:
         self._where = where
-        self._memory: Memory | None = None
+        self._store: Acts | None = None
+        self._intake: Intake | None = None
         self._refused = False
         self.report = Report()
 
@@ -61,10 +55,10 @@ class Capture:
             for path in grown.transcripts(event):
                 call = self._file(path, session, call)
             if call is not None:
-                self._store((call,), None)
+                self._keep((call,), None)
         finally:
-            if self._memory is not None:
-                self._memory.close()
+            if self._store is not None:
+                self._store.close()
         return self.report
 
     def _file(self, path: str, session: str, call: CaptureItem | None) -> CaptureItem | None:
@@ -85,7 +79,7 @@ class Capture:
             self.report.redacted += piece.redacted
             items, call = joined(piece.items, call)
             if items or piece.cursor != place:
-                self._store(items, (key, piece.cursor))
+                self._keep(items, (key, piece.cursor))
             if not piece.more or (place is not None and piece.cursor["offset"] <= place["offset"]):
                 return call
             place = piece.cursor
@@ -93,41 +87,41 @@ class Capture:
     def _cursor(self, key: str) -> dict[str, Any] | None:
         """Where the last reading ended: what waits in the spool is newer than what the memory holds."""
         found = spool.cursor(self._where.db, key)
-        memory = self._opened() if found is None else None
-        if memory is not None:
+        store = self._opened() if found is None else None
+        if store is not None:
             try:
-                found = memory.store.setting(key)
+                found = store.setting(key)
             except DejaError as fault:
                 self._refuse(fault)
         return found if isinstance(found, dict) and type(found.get("offset")) is int else None
 
-    def _opened(self) -> Memory | None:
-        if self._memory is None and not self._refused:
-            from deja_tui.facade import Memory
-
+    def _opened(self) -> Acts | None:
+        """The memory as far as a capture needs it: what `Memory` opens besides costs more than the capture (D47)."""
+        if self._store is None and not self._refused:
             try:
-                self._memory = Memory.open(
-                    self._where.db,
-                    namespace=self._where.namespace,
-                    actor=ACTOR,
-                    busy_ms=BUSY_MS,
-                    durability="normal",
-                    clock=lambda: self._where.now_ms,
+                self._store = Acts.open(
+                    named(self._where.db), busy_ms=BUSY_MS, durability="normal", clock=self._now
+                )
+                self._intake = Intake(
+                    self._store, namespaces.of_file(self._store, self._where.namespace), self._now
                 )
             except DejaError as fault:
                 self._refuse(fault)
-        return self._memory
+        return self._store
+
+    def _now(self) -> int:
+        return self._where.now_ms
 
     def _refuse(self, fault: DejaError) -> None:
         self._refused = True
         self.report.codes.append(fault.code)
 
-    def _store(self, items: tuple[CaptureItem, ...], cursor: tuple[str, Any] | None) -> None:
-        memory = None if self._refused else self._opened()
-        if memory is not None:
+    def _keep(self, items: tuple[CaptureItem, ...], cursor: tuple[str, Any] | None) -> None:
+        store = None if self._refused else self._opened()
+        if store is not None and self._intake is not None:
             try:
-                with memory.store.act() as act:
-                    done = memory.capture(items)
+                with store.act() as act:
+                    done = self._intake.take(items)
                     if cursor is not None:
                         act.set_setting(*cursor)
             except DejaError as fault:

@@ -6,8 +6,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import xxhash
 
@@ -22,8 +21,7 @@ _HEAD: Final = 256
 _ROLES: Final = ("user", "assistant")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """What one reading gave.
 
     Attributes:

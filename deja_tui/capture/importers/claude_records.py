@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deja_tui.capture import times
 from deja_tui.capture.calls import Answer, Call, CallJoin, Place
@@ -17,7 +16,7 @@ from deja_tui.capture.chain import Chain
 from deja_tui.capture.importers import claude_turns
 from deja_tui.capture.importers.claude_turns import Result, Turn, Use, ident
 from deja_tui.capture.jsonl import Line
-from deja_tui.capture.redact import redact
+from deja_tui.capture.redact import is_plain, redact, redact_into
 from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
@@ -65,8 +64,7 @@ def unfold(value: Any) -> Iterable[Any]:
     return (given | record if isinstance(record, dict) else record for record in value["loglines"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     line: int
     raw: Mapping[str, Any]
     uuid: str
@@ -74,18 +72,17 @@ class _Record:
     place: Place
 
 
-@dataclass(slots=True)
 class _Reply:
     """An assistant message that may still grow."""
 
-    key: str
-    message_id: str
-    place: Place
-    parent: str
-    ids: list[str] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
-    blocks: list[str | Use | Result] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+    __slots__ = ("blocks", "extra", "ids", "key", "message_id", "parent", "pieces", "place")
+
+    def __init__(self, key: str, message_id: str, place: Place, parent: str) -> None:
+        self.key, self.message_id, self.place, self.parent = key, message_id, place, parent
+        self.ids: list[str] = []
+        self.pieces: list[str] = []
+        self.blocks: list[str | Use | Result] = []
+        self.extra: dict[str, Any] = {}
 
 
 class Reader:
@@ -197,14 +194,16 @@ class Reader:
 
     def _ident(self, value: Any) -> str:
         """An id as text; one that looks like a secret is known by its digest only."""
+        if value is None:
+            return ""
         text = ident(tame(value))
+        if is_plain(text):
+            return text
         kept, found = redact(text)
         return digest(text) if found else kept
 
     def _clean(self, value: Any) -> Any:
-        kept, found = redact(tame(value))
-        self._tally.redacted.update(found)
-        return kept
+        return redact_into(tame(value), self._tally.redacted)
 
     def _key(self, kind: str, record: _Record, *ids: str) -> str:
         """The key of a record by its ids (CC-3); without a first one, by what it says and its number among equals."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.tame import Shears
 from deja_tui.text import compact_json
@@ -52,8 +51,7 @@ _DECLINED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A tool call as the model made it. ``call_id`` is empty when it has none."""
 
     call_id: str
@@ -61,8 +59,7 @@ class Use:
     input: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What came back. ``failed`` is the format's own flag and nothing else."""
 
     call_id: str
@@ -75,13 +72,15 @@ class Result:
         return self.failed and self.text.startswith(_DECLINED)
 
 
-@dataclass(slots=True)
 class Turn:
     """The blocks of a message in their order, and what could not be kept of it."""
 
-    blocks: list[str | Use | Result] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    losses: list[str] = field(default_factory=list)
+    __slots__ = ("blocks", "left_out", "losses")
+
+    def __init__(self) -> None:
+        self.blocks: list[str | Use | Result] = []
+        self.left_out: Counter[str] = Counter()
+        self.losses: list[str] = []
 
     @property
     def texts(self) -> list[str]:
