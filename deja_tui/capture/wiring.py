@@ -66,8 +66,12 @@ def claude_code_settings(db: str | os.PathLike[str], namespace: str | None = Non
 
 
 def claude_code(db: str | os.PathLike[str], namespace: str | None = None) -> list[str]:
-    """The settings lines for Claude Code: one JSON document, nothing else."""
-    return json.dumps(claude_code_settings(db, namespace), indent=2, ensure_ascii=False).splitlines()
+    """The settings lines for Claude Code: one JSON document, nothing else. A hook is one line, so that all of it is seen."""
+    events = [
+        f"    {json.dumps(event)}: [\n      {json.dumps(entries[0], ensure_ascii=False)}\n    ]"
+        for event, entries in claude_code_settings(db, namespace)["hooks"].items()
+    ]
+    return ["{", '  "hooks": {', *",\n".join(events).split("\n"), "  }", "}"]
 
 
 def python(db: str | os.PathLike[str], namespace: str | None = None) -> list[str]:

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--actor", default="user:local", help="who decides, for the audit (default: user:local)"
     )
-    parser.add_argument("--ns", default="shared", metavar="NAME", help="namespace (default: shared)")
+    parser.add_argument("--ns", metavar="NAME", help="namespace; else what the file declares, else shared")
     parser.add_argument(
         "--scopes", metavar="LIST", help="rights, a comma list of read, write, review, apply, admin"
     )

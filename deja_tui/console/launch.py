@@ -25,7 +25,7 @@ def launch(
     path: str | os.PathLike[str],
     *,
     actor: str = "user:local",
-    namespace: str = "shared",
+    namespace: str | None = None,
     scopes: Iterable[str] | None = None,
     read_only: bool = False,
     theme: str | None = None,
@@ -40,7 +40,7 @@ def launch(
     Args:
         path: an existing memory.
         actor: who decides (D22).
-        namespace: where the memory's plain reads look.
+        namespace: where the memory's plain reads look; None: what the file declares, else ``shared``.
         scopes: rights out of read, write, review, apply, admin; None: all.
         read_only: open for reading; the tier is READ-ONLY (D18).
         theme: a theme's name; None: what the config says, else one that fits the terminal.
@@ -83,7 +83,7 @@ def _title(path: str | os.PathLike[str]) -> str:
 def _run(
     path: str | os.PathLike[str],
     actor: str,
-    namespace: str,
+    namespace: str | None,
     scopes: Iterable[str] | None,
     read_only: bool,
     theme: str | None,

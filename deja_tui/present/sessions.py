@@ -237,9 +237,9 @@ def none_recorded(command: str, file: str) -> list[Line]:
         line("No session yet: nothing here names one (the field session_id)."),
         line(
             Span("connect:  ", "dim"),
-            "these lines go into the settings of your agent, with the absolute path of",
+            "these lines go into the settings of your agent, with the absolute path of this program, because a hook "
+            "does not look where your shell looks:",
         ),
-        line(Span("          ", "dim"), "this program, because a hook does not look where your shell looks:"),
         line(Span("          ", "dim"), clean(command, limit=2_000)),
         line(
             Span("all of it:", "dim"),

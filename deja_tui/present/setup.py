@@ -118,7 +118,7 @@ class _Told:
         told = (
             joined((line(named(path), Span(" in ", "dim"), named(space)) for space, path in there), ", ")
             if there
-            else line("none: a lesson can only become a fact, not a line your agent reads")
+            else line("none: no text here that an agent reads first")
         )
         path = there[0][1] if there else "/memories/instructions.md"
         return Row(
@@ -349,7 +349,7 @@ def brief_lines(row: Row, place: int, keys: Mapping[str, str], room: int, height
         return told
     one = row.snippets[place % len(row.snippets)]
     copies = line(
-        Span(keys.get("copy", ""), "key"), " copies ", Span(keys.get("whole", ""), "key"), " shows: ",
+        Span(keys.get("copy", ""), "key"), " copies, ", Span(keys.get("whole", ""), "key"), " shows: ",
         f"{one.name}, {plural(len(one.lines), 'line')}, for ", Span(clean(one.place, 80), "strong"),
     )  # fmt: skip
     return [*told[: height - 1], copies]

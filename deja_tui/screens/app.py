@@ -166,7 +166,7 @@ class DejaApp(App[None], inherit_bindings=False):
         here = self.places[place if known else "queue"]
         self.push_screen(here)
         if not known:
-            there = f"there are {', '.join(PLACE_SCOPES)}, and queue/ADDRESS"
+            there = f"there are {', '.join(PLACE_SCOPES)}, queue/ADDRESS, sessions/THREAD"
             here.call_after_refresh(here.say, f"--at {self.at}: there is no such place; {there}", "warning")
         elif what and place == "queue":
             self.push_screen(DetailScreen(what))

@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
 
-from deja_tui.cal.printer import quote
 from deja_tui.console.feed import Recorded
 from deja_tui.console.keys import NumberKeys
 from deja_tui.errors import DejaError
@@ -27,7 +26,7 @@ from deja_tui.screens.recorded import NO_MEMORY, recorded
 from deja_tui.sessions import Citing
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sessions import Timeline
-from deja_tui.text import fold
+from deja_tui.text import fold, quote
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows

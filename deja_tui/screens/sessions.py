@@ -131,7 +131,7 @@ class SessionsScreen(FilteringScreen):
 
         self.ask("sessions", work, self.came, self.failed)
         # many recommendations take longer than a list may: their column comes when it comes
-        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, slow=True)
+        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, self.failed, slow=True)
 
     def came(self, found: Listed) -> None:
         self.threads, self.names, self.fault = found.threads, dict(found.names), None

@@ -23,7 +23,7 @@ from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.rows import Rows
 
-LIST_SIDE: Final = 62
+LIST_SIDE: Final = 66
 _AROUND: Final = 3
 _LEAST: Final = 6
 
