@@ -15,6 +15,7 @@ import pytest
 
 from deja_tui import Memory
 from deja_tui.cli.app import deja as tree
+from deja_tui.console.actions import ACTIONS
 from tests.cli.conftest import Deja, deja  # noqa: F401
 from tests.docs.pages import INSTALLS, Shell, all_commands
 from tests.support import ROOT
@@ -125,3 +126,13 @@ def test_every_command_that_installs_is_one_of_the_known() -> None:
                 ("deja ", "ssh ", "echo ", "cat ", "cd ", "cp ", "mkdir ", "export ")
             ):
                 assert command.line in INSTALLS or re.match(r"[A-Z]+=\$\(", command.line), command.line
+
+
+def test_the_keys_of_the_demo_are_keys() -> None:
+    """D54: each key that a presenter is told exists in the state of its beat; `tests/e2e` presses them in a terminal."""
+    held = {key for action in ACTIONS for key in action.keys}
+    rows = re.findall(r"^\| \d \w+[^|]* \| ([^|]+) \|", (DOCS / "demo.md").read_text(), re.MULTILINE)
+    assert len(rows) == 8
+    keys = {key for row in rows for key in re.findall(r"`([^`]+)`", row)}
+    assert keys
+    assert keys <= held | {"esc"}

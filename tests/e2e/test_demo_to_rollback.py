@@ -82,6 +82,12 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
 
     terminal.press("q")
     terminal.expect("Queue:11")
+    terminal.press("1")
+    terminal.expect("verify")
+    terminal.press("5")
+    terminal.expect("unchanged")  # D54: the decision of eight days ago, measured
+    terminal.press("3")
+    terminal.expect("Queue:11")
     terminal.press("q")
     assert terminal.end() == 0
     assert b"\x1b[?1049l" in terminal.raw
