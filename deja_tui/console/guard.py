@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """A parent that paints the first line, lets the console run in a child, and leaves the terminal as it was (D49).
 
-Standard library only, and little of it: this runs before anything heavy is imported.
+Standard library only, and little of it: this runs before anything heavy is imported. Not even ``typing`` or ``signal`` are
+loaded before the first line is on the screen.
 
 * GUARD-1  However the child ends, also by a signal that nothing can catch, modes and line settings are as before.
 * GUARD-2  The exit status is the child's; of a child that a signal ended it is 128 and the signal's number.
-* GUARD-3  A coded error in the child is raised in the parent, once the screen is left: it is read, not painted over.
+* GUARD-3  An error in the child is told once the screen is left: it is read, not painted over.
 * GUARD-4  Stopping the console stops the parent, so that the shell has the terminal; going on goes on with both.
 * GUARD-5  The child does not outlive its parent: when it is gone the child restores the terminal and ends.
 * GUARD-6  Signals that end a program are handed to the child, which ends as it would by itself.
+* GUARD-7  Nothing is painted where the console cannot open, or where help was asked for.
 """
 
 from __future__ import annotations
 
-import json
+import gc
 import os
-import signal
 import sys
-from typing import Any, Final, NoReturn
+from itertools import pairwise
 
-from deja_tui.errors import DejaError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Final, NoReturn, TextIO
+
+    from deja_tui.errors import DejaError
 
 # Everything a full-screen program of ours may have switched on, off again; the last one leaves its screen.
 RESTORE: Final = (
@@ -30,14 +36,26 @@ _HANDED_ON: Final = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT", "SIGUSR1", "SIGUS
 _GONE: Final = 129  # 128 + SIGHUP
 
 
+LEAST: Final = (60, 20)
+
+
 class Guard:
     """The child's side: how to say what became of it."""
 
-    def __init__(self, report: int) -> None:
+    def __init__(self, report: int, stdout: int) -> None:
         self._report = report
+        self._stdout = stdout
+        self.painted = True  # the screen shows what the guard painted, and nothing else has begun
+
+    def leave(self) -> None:
+        """Leave the screen that was painted, so that what is written next is read; nothing once the console has begun."""
+        if self.painted:
+            self.painted = False
+            os.write(self._stdout, RESTORE.encode())
 
     def finish(self, status: int) -> NoReturn:
         """End the child with a status; the terminal was left in order."""
+        self.leave()
         self._tell({"status": status})
         sys.stdout.flush()
         sys.stderr.flush()
@@ -49,7 +67,84 @@ class Guard:
         os._exit(1)
 
     def _tell(self, told: dict[str, Any]) -> None:
+        import json
+
         os.write(self._report, json.dumps(told).encode())
+
+
+class Leaving:
+    """A stream that leaves the painted screen before the first thing is written to it (GUARD-3)."""
+
+    def __init__(self, guard: Guard, stream: TextIO) -> None:
+        self._guard = guard
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._guard.leave()
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+# The guard that this process is the child of.
+current: Guard | None = None
+
+
+def early(words: Sequence[str], run: Callable[[], int]) -> int | None:
+    """Paint and split before the verb is even loaded: the exit status in the parent, None where the console cannot open.
+
+    The child carries out ``run`` and ends; it never comes back from here.
+    """
+    if not _fit(words):
+        return None
+    guarded = enter(f"deja {_name(words)}  opening the memory and its queue")
+    if isinstance(guarded, int):
+        return guarded
+    # Loading makes much and drops little; the console switches it on again.
+    gc.disable()
+    sys.stdout = Leaving(guarded, sys.stdout)
+    sys.stderr = Leaving(guarded, sys.stderr)
+    status = 1
+    try:
+        status = run()
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    finally:
+        # an exception is told as it always is, but the process ends here, in one way for all
+        if (fault := sys.exc_info()[1]) is not None:
+            sys.excepthook(type(fault), fault, fault.__traceback__)
+        guarded.finish(status)
+
+
+def begin() -> None:
+    """The console takes over the screen: from here on it leaves it itself."""
+    if current is not None:
+        current.painted = False
+
+
+def _fit(words: Sequence[str]) -> bool:
+    """Whether this terminal can show the console, and it is asked for (GUARD-7)."""
+    if sys.platform == "win32" or any(word in ("-h", "--help") for word in words):
+        return False
+    if os.environ.get("TERM") in (None, "", "dumb"):
+        return False
+    try:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return False
+        columns, lines = os.get_terminal_size(sys.stdout.fileno())
+    except (OSError, ValueError):
+        return False
+    return not (columns and lines) or (columns >= LEAST[0] and lines >= LEAST[1])
+
+
+def _name(words: Sequence[str]) -> str:
+    """The file among the words after the verb, without its folders; ``memory`` or ``demo`` where that is not plain."""
+    given = [word for before, word in pairwise(words) if not before.startswith("-")]
+    file = next((word for word in given if not word.startswith("-")), "")
+    other = "demo" if words[0] == "demo" else "memory"
+    name = file.rpartition("/")[2]
+    return name[:40] if name.isascii() and name.isprintable() and name else other
 
 
 def enter(title: str) -> Guard | int:
@@ -57,6 +152,7 @@ def enter(title: str) -> Guard | int:
 
     Raises in the parent what the child failed with (GUARD-3). The caller has checked that there is a terminal.
     """
+    global current
     import termios
 
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
@@ -69,7 +165,8 @@ def enter(title: str) -> Guard | int:
         os.close(result)
         os.close(held)
         _die_with_parent(alive, stdin, stdout, saved)
-        return Guard(report)
+        current = Guard(report, stdout)
+        return current
     os.close(report)
     os.close(alive)
     try:
@@ -83,12 +180,16 @@ def enter(title: str) -> Guard | int:
     if termios.tcgetattr(stdin) != saved:
         termios.tcsetattr(stdin, termios.TCSAFLUSH, saved)
     if "code" in told:
+        from deja_tui.errors import DejaError
+
         raise DejaError(told["code"], told["message"], told["next_step"])
     return 128 - ended if ended < 0 else ended
 
 
 def _wait(pid: int) -> int:
     """The child's exit code, negative for a signal; stops and goes on with it (GUARD-4, GUARD-6)."""
+    import signal
+
     former = {number: signal.signal(number, _hand_on(pid)) for number in _numbers()}
     try:
         while True:
@@ -103,7 +204,9 @@ def _wait(pid: int) -> int:
             signal.signal(number, handler)
 
 
-def _numbers() -> list[signal.Signals]:
+def _numbers() -> list[int]:
+    import signal
+
     return [getattr(signal, name) for name in _HANDED_ON if hasattr(signal, name)]
 
 
@@ -118,6 +221,8 @@ def _hand_on(pid: int) -> Any:
 
 
 def _read(pipe: int) -> dict[str, Any]:
+    import json
+
     data = b""
     while piece := os.read(pipe, 65_536):
         data += piece
@@ -131,6 +236,7 @@ def _read(pipe: int) -> dict[str, Any]:
 def _die_with_parent(alive: int, stdin: int, stdout: int, saved: list[Any]) -> None:
     """Watch a pipe that only the parent holds open: its end is the parent's (GUARD-5)."""
     import select
+    import signal
     import termios
     import threading
 

@@ -6,6 +6,7 @@ The screens are imported late, inside `launch`: it is one of the two named late 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -56,19 +57,23 @@ def launch(
         `Memory.open` raises.
     """
     _check_terminal()
-    if sys.platform == "win32":
+
+    def run() -> int:
         return _run(
             path, actor, namespace, scopes, read_only, theme, at, allow_destructive, policy, telemetry, clock
         )
+
+    if sys.platform == "win32":
+        return run()
     from deja_tui.console import guard
 
+    if guard.current is not None:
+        return run()
     guarded = guard.enter(_title(path))
     if isinstance(guarded, int):
         return guarded
     try:
-        code = _run(
-            path, actor, namespace, scopes, read_only, theme, at, allow_destructive, policy, telemetry, clock
-        )
+        code = run()
     except DejaError as fault:
         return guarded.fail(fault)
     return guarded.finish(code)
@@ -77,7 +82,7 @@ def launch(
 def _title(path: str | os.PathLike[str]) -> str:
     """What the first line says while the console is loaded; a name from outside is shown cleaned."""
     name = os.path.basename(os.fspath(path))
-    return f"deja {name if name.isascii() and name.isprintable() else 'memory'}  opening"
+    return f"deja {name if name.isascii() and name.isprintable() else 'memory'}  opening the memory and its queue"
 
 
 def _run(
@@ -137,6 +142,13 @@ def _run(
             grains=memory,
             remembers=rights.tier != "READ-ONLY",
         )
+        # What was made so far stays to the end: nothing of it need be looked at for garbage.
+        gc.freeze()
+        gc.enable()
+        if sys.platform != "win32":
+            from deja_tui.console import guard
+
+            guard.begin()
         # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.
         app.run(mouse=False)
         return app.return_code or 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -16,6 +17,7 @@ import pytest
 
 from deja_tui.console.guard import RESTORE
 from tests.e2e.terminal import Terminal
+from tests.support import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
 
@@ -144,3 +146,77 @@ def test_signals_are_handed_to_the_child(run: object) -> None:
     os.kill(terminal.pid, signal.SIGTERM)
     assert terminal.end() == 128 + signal.SIGTERM
     assert restored(terminal)
+
+
+# --- before the verb is loaded ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def deja(tmp_path: Path) -> Iterator[object]:
+    opened: list[Terminal] = []
+
+    def start(*words: str) -> Terminal:
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TERM": "xterm"}
+        env |= {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+        terminal = Terminal([sys.executable, "-m", "deja_tui", *words], (80, 24), env)
+        terminal.before = termios.tcgetattr(terminal.fd)  # type: ignore[attr-defined]
+        opened.append(terminal)
+        return terminal
+
+    yield start
+    for terminal in opened:
+        terminal.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("ui", "none.deja"), 1, "STO-E003"),
+        (("ui", "--no-such-option"), 64, "unrecognized arguments"),
+        (("demo", "--no-such-option"), 64, "No such option"),
+    ],
+)
+def test_what_went_wrong_before_the_console_began_is_read(
+    words: tuple[str, ...], status: int, said: str, deja: object
+) -> None:
+    """GUARD-3, GUARD-2: the first line is painted before the verb is loaded; its error stands behind what leaves that."""
+    terminal = deja(*words)  # type: ignore[operator]
+    assert terminal.end() == status
+    raw = terminal.raw.decode()
+    assert raw.index("opening the memory") < raw.index(RESTORE) < raw.index(said)
+    assert restored(terminal)
+
+
+def test_help_paints_nothing(deja: object) -> None:
+    """GUARD-7: who asks for help gets help, on the screen as it is."""
+    terminal = deja("ui", "--help")  # type: ignore[operator]
+    assert terminal.end() == 0
+    assert b"\x1b[?1049h" not in terminal.raw
+    assert b"usage: deja ui" in terminal.raw
+
+
+def test_nothing_heavy_is_loaded_before_the_first_line() -> None:
+    """D49: of all that a verb needs, nothing is there when the first line is painted; not even what the library always uses."""
+    code = (
+        "import sys; from deja_tui.cli import main; from deja_tui.console import guard\n"
+        "guard._fit = lambda words: True\n"
+        "guard.enter = lambda title: print(title, sorted(sys.modules)) or 0\n"
+        "main.main(['ui', 'agent.deja'])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert shown.startswith("deja agent.deja  opening")
+    heavy = (
+        "typing",
+        "argparse",
+        "pathlib",
+        "click",
+        "json",
+        "signal",
+        "re",
+        "enum",
+        "collections",
+        "textual",
+    )
+    assert [name for name in heavy if f"'{name}'" in shown] == []
