@@ -258,7 +258,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
         hint="open",
     ),
     Action("grain.next_link", ("tab",), "next line that leads on", ("grain", "grains", "graph"), hint="link"),
-    Action("grain.previous_link", ("shift+tab",), "previous line that leads on", ("grain", "grains", "graph")),
+    Action(
+        "grain.previous_link", ("shift+tab",), "previous line that leads on", ("grain", "grains", "graph")
+    ),
     Action("memories.filter", ("/",), "search, or an address", ("memories",), hint="filter"),
     Action("memories.view", ("f",), "next view: all, live, superseded, …", ("memories",), hint="view"),
     Action("memories.kind", ("F",), "next type of grain", ("memories",), hint="type"),

@@ -47,6 +47,8 @@ _AGE: Final = 5
 _STATE: Final = 10
 _SAID: Final = 400
 _FIELDS: Final = 600
+_CARD: Final = 3
+_NARROW: Final = 60
 
 
 def view_word(view: str) -> str:
@@ -105,21 +107,44 @@ def _absent(one: Listed) -> Line:
     return line(Span("damaged: deja verify tells more", "error"))
 
 
+def card(one: Listed, room: int) -> list[Line]:
+    """The selected grain in at most four lines: a step through the list sends little more than what differs."""
+    lines = [heading(f"{short(one.address)}  {one.state}", room)]
+    if one.grain is None:
+        return [*lines, *_gone(one, room)]
+    said = wrapped([told(one.grain.fields, 3 * room)], room, 2)
+    most = _CARD if room < _NARROW else 1
+    kept = [*said[: most - 1], clip(said[most - 1], room - 2)] if len(said) > most else said
+    more = line(kept[-1], Span(" …", "dim")) if len(said) > most else kept[-1]
+    return [*lines, *kept[:-1], more, *wrapped([_made(one)], room, 2)]
+
+
 def glance(one: Listed, room: int) -> list[Line]:
-    """The selected grain in short."""
+    """The selected grain in short, with its other fields."""
     grain = one.grain
     lines = [heading(f"{short(one.address)}  {one.state}", room)]
     if grain is None:
-        word = "forgotten" if one.state == "forgotten" else "made"
-        return [*lines, *wrapped([_absent(one), line(Span(f"{word} ", "dim"), utc(one.at))], room, 2)]
+        return [*lines, *_gone(one, room)]
     rest = {name: value for name, value in grain.fields.items() if name not in _SAID_ALREADY}
-    made = line(Span("made ", "dim"), utc(grain.created_at), Span("  in ", "dim"), named(grain.namespace))
-    out = [told(grain.fields, 2_000), line(Span(clean(grain.type), "strong"), "  ", made, _origin(one))]
+    out = [told(grain.fields, 2_000), _made(one)]
     if grain.get("relation") == RELATION:
         rest.pop("context", None)
     if rest:
         out.append(fields_line(rest, _FIELDS))
     return [*lines, *wrapped(out, room, 2)]
+
+
+def _gone(one: Listed, room: int) -> list[Line]:
+    word = "forgotten" if one.state == "forgotten" else "made"
+    return wrapped([_absent(one), line(Span(f"{word} ", "dim"), utc(one.at))], room, 2)
+
+
+def _made(one: Listed) -> Line:
+    grain = one.grain
+    if grain is None:
+        return ()
+    made = line(Span("made ", "dim"), utc(grain.created_at), Span("  in ", "dim"), named(grain.namespace))
+    return line(Span(clean(grain.type), "strong"), "  ", made, _origin(one))
 
 
 _SAID_ALREADY: Final = frozenset(

@@ -13,18 +13,17 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.timer import Timer
 
-from deja_tui.cal.printer import quote
 from deja_tui.errors import DejaError
 from deja_tui.present import memories as shown
-from deja_tui.present.dossier import is_document
-from deja_tui.present.line import Line, Span, line, wrapped
+from deja_tui.present.line import Line, Span, line, plain, wrapped
 from deja_tui.present.words import age, fenced, short
 from deja_tui.screens.base import PlaceScreen
 from deja_tui.screens.grain import GrainScreen
 from deja_tui.screens.linked import GrainsAsked
 from deja_tui.store.browse import FOUND_LIMIT, ORDERS, VIEWS, Key, Lens, Listed, Slice, by_subject
-from deja_tui.text import clean
+from deja_tui.text import clean, quote
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
@@ -33,7 +32,8 @@ from deja_tui.widgets.rows import Rows
 from deja_tui.widgets.stretch import Stretch
 
 SIDE_ROOM: Final = 76
-BELOW: Final = 6
+BELOW: Final = 3
+REST_SECONDS: Final = 0.06
 # Windows of rows that are read at once, and how near to the end of what is known the next ones are asked for.
 _WINDOWS: Final = 4
 _LEAST: Final = 64
@@ -64,6 +64,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.fault: DejaError | None = None
         self.read_at = 0
         self.wanted = ""
+        self.moved_at = float("-inf")
+        self.resting: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -207,7 +209,12 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.draw_around()
 
     def draw_around(self) -> None:
-        """Title, hints and the selected grain: they follow the selection."""
+        """Title, hints and the selected grain."""
+        self.draw_title()
+        self.draw_about()
+
+    def draw_title(self) -> None:
+        """Title and hints: they follow the selection."""
         lens, total = self.lens, len(self.stretch)
         place = f"{self.listing.selected + 1:,}/{total:,}" if total else "0/0"
         if self.page is not None and self.page.of > total:
@@ -227,22 +234,25 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
             self.part(Hints, "hints").show_hints(keys)
         else:
             self.set_hints(without=self.off())
-        self.draw_about()
 
     def off(self) -> list[str]:
-        """The verbs that nothing can be done with at the selected row."""
-        grain = self.row.grain if self.row else None
-        off = [] if self.row else ["open"]
-        if grain is None or not isinstance(grain.get("subject"), str):
-            off.append("graph")
-        if grain is None or not is_document(grain.fields):
-            off.append("edit")
-        return off
+        """The verbs that are not hinted: the same for every row of a list, so that a step sends no hints."""
+        off = [] if len(self.stretch) else ["open", "graph", "kind", "sort"]
+        return off if self.lens.view == "documents" and len(self.stretch) else [*off, "edit"]
 
-    def draw_about(self) -> None:
+    def draw_about(self, *, whole: bool = False) -> None:
         room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
-        row = self.row
-        self.part(Pager, "about").show(shown.glance(row, room) if row else [])
+        row, lines, about = (
+            self.row,
+            shown.glance if whole else shown.card,
+            self.part(Pager, "about"),
+        )
+        about.show(lines(row, room) if row else [], top=about.top if whole else 0)
+
+    def rested(self) -> None:
+        """No key was pressed for a moment: the selected grain is drawn again."""
+        if self.is_current:
+            self.draw_about()
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
@@ -272,7 +282,17 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         return [line(" ", one) for one in wrapped(told, self.list_room - 1, 0)]
 
     def moved(self) -> None:
-        self.draw_around()
+        """Another row is selected. While a key is held only the list moves."""
+        now = self.console_app.ticks.now()
+        held, self.moved_at = now - self.moved_at < REST_SECONDS, now
+        if self.resting is not None:
+            self.resting.stop()
+            self.resting = None
+        if held:
+            self.resting = self.set_timer(REST_SECONDS, self.rested)
+        else:
+            self.draw_about()
+        self.draw_title()
         self.more()
 
     # --- keys ---------------------------------------------------------------------------------------
@@ -339,6 +359,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.say("the best first: a filter has its own order" if lens.text else word)
 
     def do_next_section(self) -> None:
+        """More of the selected grain, its other fields too."""
+        self.draw_about(whole=True)
         self.part(Pager, "about").scroll_by(BELOW - 1)
 
     def do_previous_section(self) -> None:
@@ -357,6 +379,13 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         grain = self.row.grain if self.row else None
         if grain is not None:
             self.edit_document(grain.get("subject"), grain.namespace, grain.get("relation"))
+
+    def text_of_panel(self) -> list[str]:
+        """The rows that are known, and the selected grain in short: what else is in the list was not read."""
+        page, room, now_ms = self.page, self.list_room, self.console_app.now_ms()
+        rows = [shown.row(one, room, now_ms) for one in page.rows] if page is not None else []
+        about = self.part(Pager, "about").lines
+        return [plain(one).rstrip() for one in (*rows, (), *about)] if rows else []
 
     def do_copy(self) -> None:
         if self.row is not None:

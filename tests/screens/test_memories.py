@@ -88,6 +88,7 @@ async def test_a_million_rows_scroll_with_a_window_of_them() -> None:
         _, count, anchor = memory.asked[-1]
         assert anchor is not None
         assert abs(anchor[0] - screen.stretch.start) <= count
+        assert len(screen.text_of_panel()) < 200, "a pager is given what is known"
         await user.press("G")
         assert "1,000,000/1,000,000" in user.title
         assert screen.row is not None
@@ -112,6 +113,17 @@ async def test_a_reading_keeps_what_is_selected_and_drops_late_answers() -> None
         assert screen.page is not None
 
 
+async def test_while_a_key_is_held_only_the_list_moves() -> None:
+    """Bytes: the selected grain is drawn again after a rest."""
+    async with console(grains=Endless(50), at="memories") as user:
+        screen = cast(MemoriesScreen, user.screen)
+        await user.burst("j", "j", "j", after=0.0)
+        assert screen.resting is not None
+        await user.pilot.pause(0.1)
+        await user.settle()
+        assert f"{screen.row.address[:8]}  live" in user.text if screen.row else False
+
+
 async def test_a_held_key_runs_ahead_of_the_reading_and_shows_rows_once_they_come() -> None:
     """Many pages in one burst: rows that are not read are marks, then the rows of where one stopped."""
     async with console(grains=Endless(), at="memories") as user:
@@ -128,6 +140,11 @@ async def test_views_types_orders_and_the_filter() -> None:
         screen = cast(MemoriesScreen, user.screen)
         assert "1/22  all" in user.title
         assert "recommendation" not in user.text, "the engine's own stand in their own view"
+        assert "confidence" not in user.text
+        await user.press("]")
+        assert "confidence 0.5" in user.text
+        await user.press("[", "j")
+        assert "relay one" in user.marked()
         seen = {}
         for _ in range(8):
             seen[screen.lens.view] = [row.state for row in screen.page.rows] if screen.page else []
