@@ -224,6 +224,9 @@ class StoreSubstrate:
     def audits_of(self, recommendation: str) -> list[StoredGrain]:
         return self._store.audits_of(recommendation)
 
+    def audits(self) -> dict[str, list[StoredGrain]]:
+        return self._store.audits()
+
     def live_by_type(self) -> dict[str, int]:
         return overview.live_by_type(self._store.reading())
 

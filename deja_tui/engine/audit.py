@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.engine import views
@@ -78,11 +78,18 @@ def write(
     return entry
 
 
-def entries(substrate: Substrate, recommendation: str) -> list[tuple[AuditEntry, StoredGrain]]:
-    """Audit entries with their grains, in arrival order; imported ones only of an imported recommendation (LED-4)."""
+def entries(
+    substrate: Substrate, recommendation: str, audits: Sequence[StoredGrain] | None = None
+) -> list[tuple[AuditEntry, StoredGrain]]:
+    """Audit entries with their grains, in arrival order; imported ones only of an imported recommendation (LED-4).
+
+    Args:
+        audits: what `views.audits` gave for it, where many are asked for; None reads them.
+    """
     about = substrate.get(recommendation)
     foreign = about is not None and about.imported
-    found = ((read_audit(grain), grain) for grain in views.audits_of(substrate, recommendation))
+    given = views.audits_of(substrate, recommendation) if audits is None else audits
+    found = ((read_audit(grain), grain) for grain in given)
     return [(entry, grain) for entry, grain in found if entry is not None and grain.imported == foreign]
 
 
@@ -106,9 +113,9 @@ def _row(substrate: Substrate, address: str, pairs: list[tuple[AuditEntry, Store
     return row_of(body, grain, head, pairs[0][0] if pairs else None)
 
 
-def chain(substrate: Substrate, row: LedgerRow) -> Chain:
-    """The chain of one recommendation and the first thing that is wrong with it, if any."""
-    pairs = entries(substrate, row.address)
+def chain(substrate: Substrate, row: LedgerRow, audits: Sequence[StoredGrain] | None = None) -> Chain:
+    """The chain of one recommendation and the first thing that is wrong with it, if any. ``audits``: see `entries`."""
+    pairs = entries(substrate, row.address, audits)
     told = tuple(entry for entry, _ in pairs)
     fault = _first_fault(substrate, row, pairs)
     if fault is None:

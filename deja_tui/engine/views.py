@@ -199,6 +199,17 @@ def audits_of(substrate: Substrate, recommendation: str) -> list[StoredGrain]:
     ]
 
 
+def audits(substrate: Substrate) -> Mapping[str, Sequence[StoredGrain]]:
+    """By recommendation what `audits_of` gives for it: for whoever looks at all chains."""
+    if own := _own(substrate, "audits"):
+        return own()  # type: ignore[no-any-return]
+    found: defaultdict[str, list[StoredGrain]] = defaultdict(list)
+    for grain in substrate.scan("observation", [LOOP_NAMESPACE]):
+        if entry := read_audit(grain):
+            found[entry.recommendation].append(grain)
+    return found
+
+
 def ledger(
     substrate: Substrate, statuses: Iterable[str] | None = None, analyzers: Iterable[str] | None = None
 ) -> list[LedgerRow]:

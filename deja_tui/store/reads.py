@@ -392,6 +392,11 @@ class Reads(ABC):
         """See `views.audits_of`."""
         return views.audits_of(self.reading(), recommendation)
 
+    @coded
+    def audits(self) -> dict[str, list[StoredGrain]]:
+        """See `views.audits`."""
+        return views.audits(self.reading())
+
     # --- the governance table ---
 
     @coded

@@ -269,6 +269,22 @@ def audits_of(db: apsw.Connection, recommendation: str) -> list[StoredGrain]:
     return [replace(grain, imported=arrived.get(grain.seq, grain.imported)) for grain in audits]
 
 
+def audits(db: apsw.Connection) -> dict[str, list[StoredGrain]]:
+    """By recommendation what `audits_of` gives for it, in one walk: for whoever looks at all chains."""
+    space = find_space(db, LOOP_NAMESPACE)
+    if space is None:
+        return {}
+    sql = f"SELECT {COLUMNS} FROM grain g INDEXED BY g_type WHERE g.type = 6 AND g.ns = ? ORDER BY g.id"
+    found = _grains(rows(db, sql, (space,)))
+    arrived = _origins(db, [grain.seq for grain in found])
+    told: dict[str, list[StoredGrain]] = {}
+    for grain in found:
+        for about in grain.parents()[:1]:
+            known = replace(grain, imported=arrived.get(grain.seq, grain.imported))
+            told.setdefault(about, []).append(known)
+    return told
+
+
 def naming(db: apsw.Connection, address: str) -> list[StoredGrain]:
     """Recommendations and audits in the loop's namespace that name ``address`` anywhere, newest arrival first."""
     space = find_space(db, LOOP_NAMESPACE)

@@ -239,4 +239,7 @@ def test_audits_are_the_observations_whose_first_parent_is_the_recommendation(st
     assert [g.get("object") for g in store.audits_of(target)] == ["1", "2"]
     assert [g.get("object") for g in store.audits_of(alike)] == ["4"]
     assert store.audits_of("nothing") == store.audits_of("f" * 64) == []
+    every = store.audits()
+    assert {about: store.audits_of(about) for about in (target, alike)}.items() <= every.items()
+    assert all(store.audits_of(about) == found for about, found in every.items())
     assert len(store.children(target)) == 4

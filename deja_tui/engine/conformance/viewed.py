@@ -173,9 +173,13 @@ def the_cached_ledger_is_the_replayed_one(substrate: Substrate) -> None:
             for named in ((), ("loop.duplicate_sweep/1",), ("loop.tool_failure/1", "nobody/1")):
                 assert views.ledger(substrate, wanted, named) == views.ledger(five, wanted, named)
         rows = {row.address: row for row in ledger.replay(substrate)}
+        every = views.audits(substrate)
         for address, row in rows.items():
             assert views.ledger_row(substrate, address) == row == audit.derive(substrate, address)
-            assert addresses(views.audits_of(substrate, address)) == addresses(views.audits_of(five, address))
+            told = views.audits_of(substrate, address)
+            assert addresses(told) == addresses(views.audits_of(five, address))
+            assert list(every[address]) == list(told)
+            assert addresses(views.audits(five)[address]) == addresses(told)
             assert audit.chain(substrate, row).verified
         identities = sorted({row.identity for row in rows.values()})
         mine = views.ledger_by_identity(substrate, identities)
