@@ -32,7 +32,7 @@ class WholeScreen(ReadingScreen):
         super().__init__()
         self.headline = title
         self.told = lines
-        self.copied = copied
+        self.to_copy = copied
         self.cal = cal
 
     def compose_body(self) -> ComposeResult:
@@ -44,7 +44,7 @@ class WholeScreen(ReadingScreen):
         self.pager.show(self.told(self.app.size.width), top=self.pager.top)
 
     def do_copy(self) -> None:
-        text, what = self.copied
+        text, what = self.to_copy
         if "\n" in text:
             copy_lines(self, text, what, "they stand here")
         else:
@@ -56,7 +56,7 @@ class WholeScreen(ReadingScreen):
 
 def open_grain(screen: DejaScreen, grain: StoredGrain) -> None:
     """Everything about a grain, where Memories are a place; else every field of it."""
-    if "memories" in screen.console_app.places:
+    if "memories" in screen.console_app.places and getattr(screen.console_app, "grains", None) is not None:
         from deja_tui.screens.grain import GrainScreen
 
         screen.app.push_screen(GrainScreen(grain.address))

@@ -38,7 +38,7 @@ MEMORY = {
     "merge": "merge", "older_than": "forget-older", "provenance": "provenance", "pull_segments": "segments pull",
     "push_segments": "segments push", "rebuild_ledger": "verify", "recall": "recall",
     "record_tool_call": "record-tool-call", "restore": "restore", "retire": "retire", "scan": "cal",
-    "search": "search", "stats": "stats", "subject_bundle": "forget-subject", "subject_report": "forget-subject",
+    "search": "search", "standing": "ui", "stats": "stats", "subject_bundle": "forget-subject", "subject_report": "forget-subject",
     "supersede": "supersede", "verify": "verify",
     "open": "(every verb opens the memory it works on)",
     "close": "(every verb closes it)",

@@ -17,10 +17,20 @@ from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
+from deja_tui.screens.session import SessionScreen
+from deja_tui.screens.sessions import SessionsScreen
+from deja_tui.screens.setup import SetupScreen
+from deja_tui.screens.starter import StarterScreen
 from deja_tui.screens.walker import WalkerScreen
+from deja_tui.screens.whole import WholeScreen
 
 SCREENS = {
     "overview": OverviewScreen,
+    "sessions": SessionsScreen,
+    "session": SessionScreen,
+    "setup": SetupScreen,
+    "starter": StarterScreen,
+    "whole": WholeScreen,
     "analyzers": AnalyzersScreen,
     "analyzer": AnalyzerScreen,
     "outcomes": OutcomesScreen,

@@ -12,7 +12,7 @@ from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import nothing
-from tests.screens import asked, remembered
+from tests.screens import asked, recorded, remembered
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, destroyer, reader
 from tests.support import DAY, NOW
@@ -30,6 +30,8 @@ SVG = (
     "overview",
     "analyzers",
     "outcomes",
+    "session",
+    "setup-capture",
     "query",
     "memories",
     "grain-fork",
@@ -267,6 +269,22 @@ CASES: dict[str, Case] = {
     "graph": Case(("i", "+", "+", "j"), options=on_grain("sea", "lives_in")),
     "document": Case(("E", "down", "down", "end", "type:, ok"), options=on_grain("kind")),
     "document-preview": Case(("E", "delete", "delete", "escape"), options=on_grain("kind")),
+    "sessions": Case(("2",), recorded.demo_reviews),
+    "sessions-errors": Case(("2", "f", "/", "type:4"), recorded.demo_reviews),
+    "sessions-filter-hides-all": Case(("2", "/", "type:qq", "enter"), recorded.demo_reviews),
+    "sessions-empty": Case(("2",), recorded.no_reviews),
+    "sessions-unreadable": Case(("2",), recorded.unreadable),
+    "sessions-hostile": Case(("2",), recorded.hostile_reviews),
+    "session": Case(("2", "enter", "]"), recorded.demo_reviews),
+    "session-errors": Case(("2", "j", "enter", "f"), recorded.demo_reviews),
+    "session-event": Case(("2", "enter", "v"), recorded.demo_reviews),
+    "session-hostile": Case(("2", "enter", "]"), recorded.hostile_reviews),
+    "setup": Case(("6",), recorded.demo_reviews),
+    "setup-capture": Case(("6", "j", "j", "j"), recorded.no_reviews),
+    "setup-schedule": Case(("6", "G", "k", "]"), recorded.demo_reviews),
+    "setup-document": Case(("6", "j", "enter"), recorded.demo_reviews),
+    "setup-queries": Case(("6", "j", "j", "enter"), recorded.demo_reviews),
+    "setup-read-only": Case(("6", "j", "enter"), recorded.demo_reviews, {"rights": reader()}),
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),

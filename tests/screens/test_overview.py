@@ -28,7 +28,7 @@ async def test_the_numbers_switch_places_and_each_stays_as_it_was_left() -> None
     async with console() as user:
         await user.press("j", "1")
         assert isinstance(user.screen, OverviewScreen)
-        assert user.title.startswith(" deja agent.db  [1 Overview] 3:3 4")
+        assert user.title.startswith(" deja agent.db  [1 Overview] 2 3:3 4")
         await user.press("j", "j", "3")
         assert "2/3" in user.title
         await user.press("1")
@@ -62,7 +62,7 @@ async def test_a_link_to_nothing_says_so() -> None:
     async with console(at="overview/nobody") as user:
         assert "there is no analyzer nobody" in user.flash
     async with console(at="nowhere") as user:
-        assert "there are overview, queue" in user.flash
+        assert "there are overview, sessions" in user.flash
         assert isinstance(user.screen, QueueScreen)
 
 
