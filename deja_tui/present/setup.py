@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from deja_tui.capture.starters import NewDocument, NewQueries
 from deja_tui.engine.doc_edits import diff_of
 from deja_tui.engine.operations import DefineQuery, DocEdit, digest
 from deja_tui.engine.policy import Policy
+from deja_tui.errors import DejaError
 from deja_tui.present.edits import defined, edited
 from deja_tui.present.line import Line, Span, heading, joined, line, pad, wrapped
 from deja_tui.present.words import LITERAL_LIMIT, fenced, named, plural
@@ -74,13 +75,21 @@ def rows(found: Standing, file: str, *, faults: int | None = None) -> list[Row]:
         told.namespaces(),
         told.document(),
         told.queries(),
-        told.capture(),
+        _unless_unnameable(told.capture, "capture", "capture wired"),
         told.analyzers(),
         told.policy(),
         told.embeddings(),
-        told.schedule(),
+        _unless_unnameable(told.schedule, "schedule", "schedule"),
         told.integrity(faults),
     ]
+
+
+def _unless_unnameable(row: Callable[[], Row], key: str, title: str) -> Row:
+    """A row with lines for other programs; where no such line can name the file, the row says that and what helps."""
+    try:
+        return row()
+    except DejaError as fault:
+        return Row(key, title, TODO, line(clean(fault.message)), f"{clean(fault.next_step or '')}.", ())
 
 
 class _Told:

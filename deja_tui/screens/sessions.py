@@ -234,7 +234,11 @@ class SessionsScreen(FilteringScreen):
             told = [shown.none_left(self.wanted, self.errors_only, "session")]
         else:
             file = shlex.quote(clean(self.console_app.file, 200))
-            told = shown.none_recorded(wiring.hook_command("capture", self.console_app.file), file)
+            try:
+                hook = wiring.hook_command("capture", self.console_app.file)
+            except DejaError as fault:
+                hook = f"{fault.message}: {fault.next_step}"
+            told = shown.none_recorded(hook, file)
         return [line(" ", one) for one in wrapped(told, room, 10)]
 
     # --- the pane beside ----------------------------------------------------------------------------
@@ -317,7 +321,11 @@ class SessionsScreen(FilteringScreen):
 
     def do_copy(self) -> None:
         if self.empty:
-            snippet = "\n".join(wiring.claude_code(self.console_app.file))
+            try:
+                snippet = "\n".join(wiring.claude_code(self.console_app.file))
+            except DejaError as fault:
+                self.say_error(fault)
+                return
             copy_lines(self, snippet, "the lines for .claude/settings.json", "6 shows them")
         elif self.selected_name is not None:
             self.copy(clean(self.selected_name), "session")

@@ -206,3 +206,20 @@ async def test_hostile_namespaces_and_documents_stay_text(tmp_path: Path, size: 
             sane(user)
             await user.press("h" if isinstance(user.screen, WholeScreen) else "k", "j", "j")
     reviews.memory.close()
+
+
+async def test_a_file_that_no_line_can_name_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a line for another program would act or lie, there is none; the row says what helps."""
+
+    def refuse(*_: object) -> tuple[str, ...]:
+        raise DejaError("VAL-E001", "no settings line can show this path", "rename the file")
+
+    monkeypatch.setattr(wiring, "options", refuse)
+    async with console(recorded.no_reviews(), at="setup/capture") as user:
+        assert states(user.rows)["capture wired"] == "todo no settings line can show this path"
+        assert states(user.rows)["schedule"] == "todo no settings line can show this path"
+        assert "rename the file." in user.text
+        await user.press("y", "2")
+        assert "no settings line can show this path: rename the file" in " ".join(user.text.split())
+        await user.press("y")
+        assert "VAL-E001" in user.flash
