@@ -80,3 +80,23 @@ def test_numbers_in_words_are_right() -> None:
     """The kinds of files that can be imported."""
     assert len(MODULES) == 18
     assert "eighteen kinds" in (DOCS / "README.md").read_text()
+
+
+def test_every_fault_has_a_command_and_every_command_a_test() -> None:
+    """docs/reliability.md: each row names its commands, each command names files that are there and tests that match."""
+    page = (DOCS / "reliability.md").read_text()
+    commands = dict(re.findall(r"^(F\d+) +(?:\w+=\d+ )?(python -m pytest .+)$", page, re.MULTILINE))
+    used = {name for row in re.findall(r"\| ([F\d, ]+) \|$", page, re.MULTILINE) for name in row.split(", ")}
+    assert used == set(commands)
+    assert len(commands) >= 14
+    for command in commands.values():
+        paths = [ROOT / word for word in command.split() if word.startswith("tests/")]
+        assert all(path.exists() for path in paths), command
+        wanted = re.search(r"-k (\w+)$", command)
+        files = [file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])]
+        tests = re.findall(
+            r"^(?:async )?(?:def )?([Tt]est_?\w+)",
+            "\n".join(file.read_text() for file in files),
+            re.MULTILINE,
+        )
+        assert [name for name in tests if wanted is None or wanted[1] in name], command
