@@ -9,6 +9,7 @@ Numbered rules, cited by tests:
 * FILE-3  Items are stored in chunks of at most `CHUNK` grains or about 4 MiB, each one transaction (D33): an import
   that dies keeps what it stored, and the next one goes on, since what is there is skipped (ITEM-1).
 * FILE-4  A source that cannot be opened makes no memory.
+* FILE-5  A file that holds nothing (no bytes, or blanks, a mark and padding only) is an empty import of any kind.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui.capture import jsonl
 from deja_tui.capture.report import FileReport, ImportReport
 from deja_tui.capture.source import Source
 from deja_tui.errors import DejaError
@@ -26,6 +28,7 @@ from deja_tui.items import CHUNK, CaptureItem, CaptureSink
 from deja_tui.text import clean, door
 
 BATCH_BYTES: Final = 4 * 1024 * 1024
+_BLANK_MAX: Final = 64 * 1024
 
 Progress = Callable[[int, int], None]
 """Called with files done and files in all; never for a single file."""
@@ -179,5 +182,20 @@ def _file(memory: CaptureSink | None, source: Source, path: Path, report: FileRe
         for items in chunks(source.read(path, report, now_ms)):
             if memory is not None:
                 report.stored(memory.capture(items))
+    except OSError as fault:
+        raise unreadable(path, fault) from fault
+    except DejaError as fault:
+        if fault.code != "IMP-E002" or not is_blank(path):
+            raise
+        report.note(0, "the file is empty")
+        report.complete = True
+
+
+def is_blank(path: Path) -> bool:
+    """Whether a file holds nothing that any source could mean (FILE-5)."""
+    try:
+        if not path.is_file() or path.stat().st_size > _BLANK_MAX:
+            return False
+        return not jsonl.body(path.read_bytes())
     except OSError as fault:
         raise unreadable(path, fault) from fault

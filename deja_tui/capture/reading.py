@@ -22,6 +22,7 @@ from deja_tui.errors import DejaError
 from deja_tui.text import clean
 
 _PIECE: Final = 1024 * 1024
+_LOOKED: Final = 4_096
 _BLANKS: Final = " \t\r\n"
 _BETWEEN: Final = _BLANKS + ","
 _DECODER: Final = json.JSONDecoder(parse_constant=str)
@@ -59,6 +60,13 @@ def document(path: Path, report: FileReport, *, kind: str, hint: str) -> Any:
             report.note(0, "JSON inside a JSON text: unpacked")
             return inner
     return value
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file is one JSON array, or the start of one. Raises IMP-E001, `OSError`."""
+    files.checked(path)
+    with path.open("rb") as source:
+        return jsonl.body(source.read(_LOOKED)).startswith(b"[")
 
 
 def elements(path: Path, report: FileReport, *, kind: str, hint: str) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from deja_tui.capture.files import unreadable
+from deja_tui.capture.files import is_blank, unreadable
 from deja_tui.capture.source import Source, probe
 from deja_tui.errors import DejaError
 from deja_tui.text import clean
@@ -39,6 +39,7 @@ MODULES: Final[Mapping[str, str]] = {
     "jsonl": "plain:JSONL",
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
+_ANY: Final = "jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ def guess(path: str | os.PathLike[str]) -> Guess:
         looked = probe(place)
     except OSError as fault:
         raise unreadable(place, fault) from fault
+    if not looked.folder and is_blank(place):
+        return Guess(source(_ANY), "the file is empty")
     found = [Guess(one, reason) for one in sources() if (reason := one.guess(looked))]
     if len(found) == 1:
         return found[0]

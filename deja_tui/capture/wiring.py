@@ -13,6 +13,9 @@ import shutil
 import sys
 from typing import Any, Final
 
+from deja_tui.errors import ValidationError
+from deja_tui.text import clean
+
 HOOKS: Final = (
     ("UserPromptSubmit", "recall", 10),
     ("PostToolUseFailure", "capture", 30),
@@ -45,9 +48,19 @@ def program() -> tuple[str, ...]:
 
 
 def options(db: str | os.PathLike[str], namespace: str | None = None) -> tuple[str, ...]:
-    """The words that name a memory: ``--db`` with its absolute path, and ``--ns`` where one is given."""
+    """The words that name a memory: ``--db`` with its absolute path, and ``--ns`` where one is given.
+
+    Raises VAL-E001 for characters that act on a terminal or hide: they would be printed, and copied, as something else.
+    """
     named = ("--db", os.path.abspath(os.fspath(db)))
-    return named if namespace is None else (*named, "--ns", namespace)
+    told = named if namespace is None else (*named, "--ns", namespace)
+    if any(clean(word) != word for word in told):
+        raise ValidationError(
+            "VAL-E001",
+            "the path or namespace holds characters that no settings line can show",
+            "rename the file or its folder",
+        )
+    return told
 
 
 def hook_command(verb: str, db: str | os.PathLike[str], namespace: str | None = None) -> str:

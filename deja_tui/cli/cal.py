@@ -158,7 +158,7 @@ def _params(given: tuple[str, ...]) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors of Windows put a mark before the text
     except (OSError, UnicodeDecodeError) as error:
         raise DejaError("IMP-E001", f"the script {clean(str(path))} cannot be read as UTF-8 text") from error
 

@@ -71,7 +71,7 @@ def import_(
     if outcome is not None and health is not None:
         output.lines(["", *run_lines(outcome, output.width()), "", *health_lines(health, output.width())])
     elif not dry_run and report["added"]:
-        output.lines(["next: deja loop run" + (f" --db {db}" if db else "")])
+        output.lines(["next: deja loop run" + (f" --db {output.place(db)}" if db else "")])
 
 
 import_.help = (import_.help or "").replace("{kinds}", ", ".join(MODULES))

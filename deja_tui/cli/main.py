@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+    import click
+
     from deja_tui.errors import DejaError
 
 EXIT_ERROR = 1
@@ -105,13 +107,21 @@ def _click(argv: list[str]) -> int:
     except click.exceptions.Abort:
         sys.stderr.write("\n")
         return EXIT_ABORT
-    except click.UsageError as fault:
-        fault.show()
-        return EXIT_USAGE
     except click.ClickException as fault:
-        fault.show()
-        return EXIT_ERROR
+        _show(fault)
+        return EXIT_USAGE if isinstance(fault, click.UsageError) else EXIT_ERROR
     return result if isinstance(result, int) else 0
+
+
+def _show(fault: click.ClickException) -> None:
+    """What click says of a command line, which quotes words that somebody typed: they come back escaped."""
+    from io import StringIO
+
+    from deja_tui.text import clean_lines
+
+    told = StringIO()
+    fault.show(told)
+    sys.stderr.write("\n".join(clean_lines(told.getvalue())).rstrip() + "\n")
 
 
 def report(fault: DejaError, *, as_json: bool = False) -> None:

@@ -24,6 +24,15 @@ def lines(texts: Iterable[str]) -> None:
         sys.stdout.write(text + "\n")
 
 
+def place(path: object) -> str:
+    """A path as a person may read and copy it: quoted where a shell needs it, and with nothing that acts."""
+    from shlex import quote
+
+    from deja_tui.text import clean
+
+    return clean(quote(str(path)))
+
+
 def as_json(value: Any) -> None:
     """One JSON document to stdout. ASCII only, so that no text in it can act on a terminal."""
     text = json.dumps(value, ensure_ascii=True, indent=2, default=list)

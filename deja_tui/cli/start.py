@@ -42,6 +42,7 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
 
     path = file or Path(tempfile.mkdtemp(prefix="deja-demo-")) / "demo.deja"
     seed(path, host_clock())
+    named = output.place(path)
     if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from deja_tui.console.launch import launch
 
@@ -50,9 +51,9 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
         finally:
             output.lines(
                 [
-                    f"The demo memory is {path}",
-                    f"again:    deja demo {path}",
-                    f"in lines: deja review --db {path}",
+                    f"The demo memory is {named}",
+                    f"again:    deja demo {named}",
+                    f"in lines: deja review --db {named}",
                 ]
             )
     from deja_tui.present.plain import queue_lines
@@ -60,9 +61,9 @@ def demo(file: Path | None, actor: str, theme: str | None) -> int:
     with open_memory(path, actor=actor, read_only=True) as memory:
         rows = memory.loop.queue()
         now = memory.clock()
-    output.lines([f"The demo memory is {path}", ""])
+    output.lines([f"The demo memory is {named}", ""])
     output.lines(queue_lines(rows, now, output.width()))
-    output.lines(["", f"review it: deja review --db {path}"])
+    output.lines(["", f"review it: deja review --db {named}"])
     return 0
 
 
@@ -114,14 +115,15 @@ def init(
             {**told, "pending": pending, "changed": changed, "framework": framework, "wiring": wiring}
         )
         return
-    output.lines([f"{path}: {plural(grains, 'grain')}, {plural(pending, 'recommendation')} pending"])
+    named = output.place(path)
+    output.lines([f"{named}: {plural(grains, 'grain')}, {plural(pending, 'recommendation')} pending"])
     if not changed and not wiring_only:
         output.lines(["It was there before: nothing was changed."])
     if wiring and framework is not None:
         output.lines(
             ["", f"Belongs into {wiring_lines.PLACES[framework]}:", "", *wiring, "", "Nothing was installed."]
         )
-    output.lines([f"next: deja ui {path}" if pending else f"next: deja next --db {path}"])
+    output.lines([f"next: deja ui {named}" if pending else f"next: deja next --db {named}"])
 
 
 def _asked() -> Path:

@@ -256,7 +256,7 @@ def restore(
     lines = [f"{held} up to the clock {report.until}"]
     if report.lost:
         lines.append(f"gone for good, erased since or damaged: {plural(report.lost, 'grain')} of that time")
-    output.lines([*lines, f"next: deja verify --db {target}"])
+    output.lines([*lines, f"next: deja verify --db {output.place(target)}"])
 
 
 # --- segments ---------------------------------------------------------------------------------------

@@ -84,13 +84,15 @@ def test_damaged_files_are_read(kind: str, tmp_path: Path, data: st.DataObject) 
 
 @pytest.mark.parametrize("kind", [kind for kind in registry.MODULES if kind != "basic-memory"])
 def test_other_kinds_are_refused(kind: str, tmp_path: Path) -> None:
-    """SRC-3: a file of no kind at all is refused with IMP-E002 and nothing is stored."""
-    for name, text in (("a.jsonl", '{"x": 1}\n[2]\n"3"\n'), ("b.json", "not JSON"), ("c.json", "")):
+    """SRC-3, FILE-5: a file of no kind at all is refused with IMP-E002; one that holds nothing is an empty import."""
+    sink = FakeSink()
+    for text in ("", "\ufeff\r\n \0\0"):
+        (tmp_path / "c.json").write_text(text)
+        empty = import_path(sink, registry.source(kind), tmp_path / "c.json", now_ms=NOW)
+        assert (empty.added, empty.loss_total, empty.files[0].complete) == (0, 0, True)
+    for name, text in (("a.jsonl", '{"x": 1}\n[2]\n"3"\n'), ("b.json", "not JSON")):
         path = tmp_path / name
         path.write_text(text)
-        if not text and kind == "claude-code":
-            continue  # a session file that was just made holds nothing yet
-        sink = FakeSink()
         with pytest.raises(DejaError, match="IMP-E002"):
             import_path(sink, registry.source(kind), path, now_ms=NOW)
         assert sink.heads == {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Basic Memory vault: a folder of Markdown notes with front matter, observations and relations.
+"""A Basic Memory vault: a folder of Markdown notes with front matter, observations and relations; or one of its notes.
 
 * BM-1  A note is a document below ``/memories/basic-memory/``, whole; each ``- [category] text`` is a note about it, each
   ``- relation [[Other]]`` a fact, each other ``[[link]]`` a fact ``links_to``.
@@ -30,7 +30,7 @@ from deja_tui.items import CaptureItem
 from deja_tui.text import clean, fold
 
 KIND: Final = "basic-memory"
-HINT: Final = "give the folder of the vault"
+HINT: Final = "give the folder of the vault, or one note (.md)"
 SHAPE: Final = Shape(
     numbers=(
         "notes",
@@ -169,11 +169,12 @@ def _count(counts: Counts, notes: list[Note]) -> None:
 
 
 def _notes(known: Known, vault: Path) -> Iterator[tuple[Note, int]]:
-    paths, passed = files.found_below(vault, (".md",))
+    folder = vault.is_dir()
+    paths, passed = files.found_below(vault, (".md",)) if folder else ([files.checked(vault)], {})
     for name, reason in sorted(passed.items()):
         known.report.lose(0, f"{name}: {reason}")
     for path in paths:
-        name = files.below(vault, path)
+        name = files.below(vault if folder else vault.parent, path)
         try:
             with path.open("rb") as source:
                 raw = source.read(jsonl.LINE_LIMIT)
@@ -202,8 +203,8 @@ def _one(known: Known, name: str, raw: bytes) -> Note:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    if not path.is_dir():
-        raise DejaError("IMP-E002", f"{clean(path.name)} is no folder", HINT)
+    if not path.is_dir() and path.suffix.lower() != ".md":
+        raise DejaError("IMP-E002", f"{clean(path.name)} is neither a folder nor a note", HINT)
     known = Known(KIND, report, now_ms)
     notes: list[Note] = []
     for note, stamp in _notes(known, path):
@@ -218,6 +219,10 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
 
 
 def _guess(probe: Probe) -> str | None:
+    if not probe.folder:
+        told = any(name in probe.head for name in (b"\ntitle:", b"\npermalink:"))
+        marked = told and probe.head.removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+        return "a note with title or permalink" if probe.name.lower().endswith(".md") and marked else None
     notes = [name for name in probe.names if name.endswith(".md")]
     return "a folder of Markdown notes" if probe.folder and len(notes) * 2 > len(probe.names) else None
 

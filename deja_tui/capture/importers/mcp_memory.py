@@ -6,6 +6,7 @@
 * MCPM-2  The file keeps no ids: a record is known by what it says, so an observation that is written twice under one entity
   is two notes, and a file that was written anew adds only what is new.
 * MCPM-3  A relation to a name that no entity has is kept and counted.
+* MCPM-4  A file that somebody repaired into one JSON array reads as the same records.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.known import Known
-from deja_tui.capture.reading import records
+from deja_tui.capture.reading import elements, is_array, records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import text_of
@@ -93,26 +94,33 @@ def _relation(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) 
     known.fact(subject, relation, other, at=known.undated())
 
 
+def _records(path: Path, known: Known) -> Iterator[tuple[int, Any]]:
+    """The records with their numbers: of lines, or where somebody made an array of the file, of its elements."""
+    if is_array(path):
+        yield from enumerate(elements(path, known.report, kind="memory file", hint=HINT), 1)
+    else:
+        yield from ((line.number, line.value) for line in records(path, known))
+
+
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
     known, graph = Known(KIND, report, now_ms), _Graph()
     typed, relations, any_known = False, [], False
-    for line in records(path, known):
-        value = line.value
+    for number, value in _records(path, known):
         if not isinstance(value, dict):
-            report.lose(line.number, "not an object")
+            report.lose(number, "not an object")
             continue
         known.counts.count("records")
         kind = value.get("type")
         typed = typed or kind in ("entity", "relation")
         if "entityType" in value or (kind == "entity" and "name" in value):
             any_known = True
-            _entity(known, line.number, value, graph)
+            _entity(known, number, value, graph)
         elif "relationType" in value or {"from", "to"} <= value.keys():
             any_known = True
-            relations.append((line.number, value))
+            relations.append((number, value))
         else:
             known.counts.count("other_records")
-            report.lose(line.number, "neither an entity nor a relation")
+            report.lose(number, "neither an entity nor a relation")
         yield known.ready()
     if not any_known:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no memory file of the server", HINT)
@@ -125,7 +133,8 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
 
 
 def _guess(probe: Probe) -> str | None:
-    for record in probe.objects():
+    listed = probe.whole if isinstance(probe.whole, list) else ()
+    for record in (*probe.objects(), *(one for one in listed[:8] if isinstance(one, dict))):
         if "entityType" in record and "observations" in record:
             return "entities with observations"
         if "relationType" in record and "from" in record:
