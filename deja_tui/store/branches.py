@@ -17,7 +17,7 @@ from deja_tui.store import chains, effects, oplog
 from deja_tui.store.chains import Fork
 from deja_tui.store.keys import link_key, superseded_of
 from deja_tui.store.rows import TYPE_NAMES, unfold
-from deja_tui.store.sql import rows, scalar
+from deja_tui.store.sql import listed, rows, scalar
 
 WALK_LIMIT: Final = 4_000
 _HERE: Final = "SELECT hash, prev, body FROM grain WHERE id = ?"
@@ -29,6 +29,32 @@ SELECT g.id, g.body FROM link l CROSS JOIN grain g ON g.id = l.child
  WHERE l.p = ? AND EXISTS (SELECT 1 FROM op o WHERE o.kind = {oplog.SUPERSEDE} AND o.gid = g.id)
 """
 _POSITION: Final = "SELECT id FROM grain WHERE hash = :h UNION ALL SELECT gid FROM tombstone WHERE hash = :h"
+
+
+_NEAR_ANCESTORS: Final = 64
+# Each superseding grain with what it took the place of, and so on down.
+_ANCESTORS: Final = f"""
+WITH RECURSIVE down(root, node, depth) AS (
+  SELECT j.value, j.value, 0 FROM json_each(?1) j
+   WHERE EXISTS (SELECT 1 FROM op o WHERE o.kind = {oplog.SUPERSEDE} AND o.gid = j.value)
+  UNION
+  SELECT d.root, g.prev, d.depth + 1 FROM down d JOIN grain g ON g.id = d.node
+   WHERE g.prev IS NOT NULL AND d.depth < ?2
+  UNION
+  SELECT d.root, t.prev, d.depth + 1 FROM down d JOIN tombstone t ON t.gid = d.node
+   WHERE t.prev IS NOT NULL AND d.depth < ?2
+)
+SELECT d.root, d.node, d.depth, g.hash, instr(g.body, CAST('merge_parents' AS BLOB)) > 0 OR g.prev IS NULL
+       AND EXISTS (SELECT 1 FROM op o WHERE o.kind = {oplog.SUPERSEDE} AND o.gid = g.id)
+  FROM down d CROSS JOIN grain g ON g.id = d.node
+UNION ALL
+SELECT d.root, d.node, d.depth, t.hash, 0 FROM down d CROSS JOIN tombstone t ON t.gid = d.node
+"""
+_TWICE: Final = f"""
+SELECT l.p FROM json_each(?) j CROSS JOIN link l ON l.p = j.value
+ WHERE EXISTS (SELECT 1 FROM op o WHERE o.kind = {oplog.SUPERSEDE} AND o.gid = l.child)
+ GROUP BY l.p HAVING count(*) > 1
+"""
 
 
 class Branches:
@@ -54,6 +80,28 @@ class Branches:
             return False
         after, whole = self._chain(gid)
         return whole and any(gid in tips for tips, _ in chains.forked(self._db, after))
+
+    def tips(self, gids: Iterable[int]) -> set[int]:
+        """Those of these live grains that are tips of a fork. Chains that nowhere branch, nearly all, are ruled out at once."""
+        return {gid for gid in self._branching(gids) if self.is_tip(gid)}
+
+    def _branching(self, gids: Iterable[int]) -> set[int]:
+        """Those that come from something two grains took the place of, that closed nothing, was merged, or of which some was
+        erased.
+
+        What these rows cannot tell, because a chain is long, is looked at closely as well.
+        """
+        above: dict[int, set[int]] = defaultdict(set)
+        found: set[int] = set()
+        keys: dict[int, int] = {}
+        for root, node, depth, digest, merged in rows(self._db, _ANCESTORS, (listed(gids), _NEAR_ANCESTORS)):
+            above[node].add(root)
+            keys[link_key(digest.hex())] = node
+            if merged or depth >= _NEAR_ANCESTORS or node in self._buried():
+                found.add(root)
+        for (key,) in rows(self._db, _TWICE, (listed(keys),)):
+            found |= above[keys[key]]
+        return found
 
     def _chain(self, gid: int) -> tuple[dict[int, set[int]], bool]:
         """What took the place of what, in everything that hangs together with ``gid``; and whether that is all of it."""

@@ -155,9 +155,22 @@ class Browser:
         key = next(rows(self._db, mine, {**walk.values, "mine": found[0]}), None)
         if key is None:
             return None
-        before = _beyond(walk, ">" if walk.falling else "<", key)
-        each = " UNION ALL ".join(before.sources)
-        return int(scalar(self._db, f"SELECT count(*) FROM ({each})", before.values))
+        sign = ">" if walk.falling else "<"
+        if self._lens.view == "live" and not by_subject(self._lens):
+            # the index does not know what lives: all that stand before, without those that are dead
+            every = _beyond(self._walk(dead=True), sign, key)
+            dead = _beyond(_walk("grain INDEXED BY g_dead", walk.keys, self._dead(), walk.falling), sign, key)
+            return self._number(every) - self._number(dead)
+        return self._number(_beyond(walk, sign, key))
+
+    def _number(self, walk: _Walk) -> int:
+        each = " UNION ALL ".join(walk.sources)
+        return int(scalar(self._db, f"SELECT count(*) FROM ({each})", walk.values))
+
+    def _dead(self) -> str:
+        """A condition: dead, and otherwise in the view."""
+        typed = "" if self._lens.type is None else f" AND type = {TYPES[self._lens.type]}"
+        return f"dead = 1 AND {space_filter(self._db, None)}{typed}"
 
     def _total(self, walk: _Walk) -> int:
         return sum(int(scalar(self._db, one, walk.values) or 0) for one in walk.counts)
@@ -185,7 +198,8 @@ class Browser:
 
     # --- views --------------------------------------------------------------------------------------
 
-    def _walk(self) -> _Walk:
+    def _walk(self, *, dead: bool = False) -> _Walk:
+        """How the view is read; ``dead``: with what does not live, where the view is of what does."""
         lens, falling = self._lens, self._lens.order != "oldest"
         kind = TYPES[lens.type] if lens.type is not None else None
         where = space_filter(self._db, None)
@@ -203,7 +217,7 @@ class Browser:
             return _walk("grain INDEXED BY g_subj", ("ns", "s", "at", "hlc", "id"), about, True)
         if lens.view == "engine":
             where = f"NOT ({where})" if where != "1" else "0"
-        alive = " AND dead = 0" if lens.view == "live" else ""
+        alive = " AND dead = 0" if lens.view == "live" and not dead else ""
         kinds = sorted(TYPES.values()) if kind is None else [kind]
         each = [
             _walk("grain INDEXED BY g_type", ("at", "ns", "id"), f"type = {one} AND {where}{alive}", falling)
@@ -215,7 +229,6 @@ class Browser:
     def _counted(self, kind: int | None, where: str) -> tuple[str, ...]:
         """How a view of many grains is counted without reading it, where that can be."""
         lens = self._lens
-        typed = "" if kind is None else f" AND type = {kind}"
         here = f"SELECT count(*) FROM grain INDEXED BY g_type WHERE type = {kind} AND {where}"
         if kind is None:
             held = "SELECT value FROM counter WHERE name = 'held:' || space.id AND typeof(value) = 'integer'"
@@ -223,7 +236,7 @@ class Browser:
             here = f"SELECT sum(({held})) FROM space WHERE reserved = {flag}"
         if lens.view != "live":
             return (here,)
-        return (here, f"SELECT -count(*) FROM grain INDEXED BY g_dead WHERE dead = 1 AND {where}{typed}")
+        return (here, f"SELECT -count(*) FROM grain INDEXED BY g_dead WHERE {self._dead()}")
 
     def _few(self) -> tuple[list[int], int] | None:
         """Positions of a view that is read whole and cut, with how many there were; None for one that has an index."""
@@ -272,10 +285,11 @@ class Browser:
                 (listed(place for place in places if place in found and found[place][4]),),
             )
         )
-        branches = Branches(self._db, _PER_ROW_WALK)
-        return tuple(self._listed(key, found[key[-1]], marks, branches) for key in keys if key[-1] in found)
+        live = [place for place in places if place in found and not found[place][4]]
+        tips = Branches(self._db, _PER_ROW_WALK).tips(live)
+        return tuple(self._listed(key, found[key[-1]], marks, tips) for key in keys if key[-1] in found)
 
-    def _listed(self, key: Key, row: tuple[Any, ...], marks: dict[int, int], branches: Branches) -> Listed:
+    def _listed(self, key: Key, row: tuple[Any, ...], marks: dict[int, int], tips: set[int]) -> Listed:
         try:
             grain = stored(row)
         except StoreError as fault:
@@ -284,7 +298,7 @@ class Browser:
             return Listed(row[0], row[6].hex(), key, "damaged", row[2], None)
         if not grain.live:
             state = _MARKED.get(marks.get(grain.seq, 0), "superseded")
-        elif branches.is_tip(grain.seq):
+        elif grain.seq in tips:
             state = "forked"
         else:
             state = "expired" if expired(grain, self._now) else "live"

@@ -197,6 +197,8 @@ def test_the_fork_of_one_grain_is_the_one_that_is_found_by_all(
                     for grain in one.recall(namespace="shared", k=99):
                         assert one.fork_of(grain) == whole.get(grain.address)
                         assert Branches(one.reading()).is_tip(grain.seq) is (grain.address in whole)
+                    alive = {grain.seq: grain.address for grain in one.recall(namespace="shared", k=99)}
+                    assert {alive[n] for n in Branches(one.reading()).tips(alive)} == whole.keys()
                     for fork in one.forks():
                         root = fork.ancestor and one.get(fork.ancestor)
                         assert root is None or one.fork_of(root) == fork
