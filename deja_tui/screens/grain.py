@@ -11,7 +11,7 @@ from deja_tui.engine.objects import Detail
 from deja_tui.errors import DejaError
 from deja_tui.present import dossier as shown
 from deja_tui.present.line import Span, line
-from deja_tui.present.words import short
+from deja_tui.present.words import short, thread_of
 from deja_tui.screens.linked import LinkScreen
 from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean
@@ -75,6 +75,10 @@ class GrainScreen(LinkScreen):
         self.set_hints(without=without)
 
     # --- keys ---------------------------------------------------------------------------------------
+
+    def links_to(self, place: str) -> str:
+        """The session of the grain."""
+        return (thread_of(self.found.grain.fields) or "") if place == "sessions" and self.found else ""
 
     def do_graph(self) -> None:
         if self.found is not None:

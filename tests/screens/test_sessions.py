@@ -10,6 +10,7 @@ import pytest
 
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.grain import GrainScreen
 from deja_tui.screens.session import SessionScreen
 from deja_tui.screens.sessions import SessionsScreen
 from deja_tui.screens.whole import WholeScreen
@@ -71,6 +72,17 @@ async def test_every_field_of_an_event_fills_a_page() -> None:
             assert "address sent to the terminal" in user.flash
             await user.press("h")
             assert isinstance(user.screen, SessionScreen)
+
+
+async def test_a_grain_of_memories_leads_to_its_session() -> None:
+    """v opens the page of the grain where there is one, and 2 leads back."""
+    reviews = recorded.demo_reviews()
+    async with console(reviews, at="sessions/sess-43", grains=reviews.memory) as user:
+        await user.press("G", "v")
+        assert isinstance(user.screen, GrainScreen)
+        await user.press("2")
+        assert isinstance(user.screen, SessionScreen)
+        assert "sess-43" in user.title
 
 
 async def test_errors_only_and_a_filter_narrow_both_lists() -> None:
