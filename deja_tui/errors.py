@@ -8,7 +8,10 @@ what the reader can do now. Surfaces print both (``STO-E003 …``) and map the e
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 
 CODES: Final[dict[str, str]] = {
     # values a caller gave
@@ -78,6 +81,8 @@ CODES: Final[dict[str, str]] = {
     "CLI-E004": "the command needs an optional package",
     "CON-E001": "the theme file is malformed",
     "CON-E002": "the key map file is malformed or puts two actions on one key",
+    "CON-E003": "the configuration file is malformed",
+    "CON-E004": "the pager cannot be started",
     # the query language
     "CAL-E001": "the text is longer than 65,536 bytes",
     "CAL-E002": "unexpected word or sign",

@@ -52,6 +52,14 @@ FROM_HERE: Final = (*PLACE_SCOPES, "session", "detail", "analyzer", "grain", "gr
 GRAIN_PAGES: Final = ("memories", "grain", "grains", "graph", "document")
 # States that show something of the memory, which can be copied: an address, a statement, a command line.
 COPYING: Final = tuple(scope for scope in SCOPES if scope not in ("help", "summary"))
+# States with an own meaning of v, and states in which / narrows the list instead of looking for a text in it.
+_OWN_WHOLE: Final = ("session", "setup")
+_NARROWED: Final = ("sessions", "session", "queue", "query", "memories")
+FINDING: Final = tuple(
+    scope
+    for scope in SCOPES
+    if scope not in (*_NARROWED, "receipt", "summary", "document", "grains", "starter")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +307,9 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("move.last", ("G", "end"), "last", READING),
     Action("move.page_down", ("ctrl+d", "pagedown"), "page down", READING),
     Action("move.page_up", ("ctrl+u", "pageup"), "page up", READING),
+    Action("move.find", ("/",), "find a text", FINDING),
+    Action("move.next_match", ("n",), "next match", FINDING),
+    Action("move.previous_match", ("N",), "previous match", FINDING),
     Action("move.next_section", ("]",), "next section", SECTIONED),
     Action("move.previous_section", ("[",), "previous section", SECTIONED),
     Action(
@@ -328,6 +339,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("app.copy_cal", ("Y",), "send the CAL that reads this panel to the terminal's clipboard", COPYING),
     Action("app.reload", ("r",), "read again", FROM_HERE),
+    Action("app.palette", (":",), "find an action by its words", READING),
+    Action(
+        "app.pager",
+        ("v",),
+        "the whole text in your pager (PAGER)",
+        tuple(scope for scope in READING if scope not in _OWN_WHOLE),
+    ),
+    Action("app.mouse", ("M",), "mouse on or off", READING),
     Action("app.theme", ("T",), "next theme", READING),
     Action("app.help", ("?",), "help", tuple(scope for scope in READING if scope != "help"), hint="help"),
     Action("app.repaint", ("ctrl+l",), "repaint", READING),

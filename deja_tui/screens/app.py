@@ -16,7 +16,9 @@ from textual.screen import Screen
 from deja_tui.console import theme as themes
 from deja_tui.console.actions import PLACE_SCOPES, Rights
 from deja_tui.console.feed import Feed, Grains, Reviews, Upkeep
+from deja_tui.console.hinting import Hintbook
 from deja_tui.console.keymap import Keymap
+from deja_tui.console.terminal import Terminal, clipboard
 from deja_tui.console.typed import Typed as TypedBefore
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
@@ -57,6 +59,8 @@ class DejaApp(App[None], inherit_bindings=False):
         at: where to begin: a place (``overview``, ``queue``), or a thing of it (``queue/ADDRESS``); None: the queue.
         poll_seconds: how often to ask whether the file changed; 0: never.
         driver: what reads the terminal and writes to it; None: Textual's own.
+        terminal: what the terminal is; None: nothing is known of it.
+        hintbook: the hints of the first time; None: none.
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
         grains: the memory to look around in; used on the feed's thread only.
         remembers: whether statements typed here join those of the shell of this person.
@@ -87,6 +91,8 @@ class DejaApp(App[None], inherit_bindings=False):
         at: str | None = None,
         poll_seconds: float = 1.0,
         driver: type[Driver] | None = None,
+        terminal: Terminal | None = None,
+        hintbook: Hintbook | None = None,
         file_of: Upkeep | None = None,
         grains: Grains | None = None,
         remembers: bool = False,
@@ -121,6 +127,10 @@ class DejaApp(App[None], inherit_bindings=False):
             "query": QueryScreen(),
         }
         self.polling = False
+        self.terminal = terminal or Terminal()
+        self.hintbook = hintbook or Hintbook()
+        self.mouse_on = self.terminal.mouse
+        self.offered = ""
         self.theme_name = theme
         self.paint = themes.paint(first)
         self.wear(first)
@@ -155,6 +165,39 @@ class DejaApp(App[None], inherit_bindings=False):
     def top(self) -> Screen[Any] | None:
         """The screen on top, None before the first and after the last."""
         return self.screen_stack[-1] if self.screen_stack else None
+
+    # --- the terminal -------------------------------------------------------------------------------
+
+    def offer(self, text: str) -> bool:
+        """Offer a text to the terminal's clipboard, through the driver (DRIVER-3); False where it is too long."""
+        told = clipboard(text, self.terminal)
+        driver = self._driver
+        if told is None:
+            return False
+        self.offered = text
+        if driver is not None:
+            driver.write(told)
+        return True
+
+    @property
+    def clipboard(self) -> str:
+        """What was offered last; what the terminal made of it nobody can know."""
+        return self.offered
+
+    def toggle_mouse(self) -> bool | None:
+        """Ask the terminal for its mouse, or give it back; None where the driver has no way to."""
+        switch = getattr(self._driver, "switch_mouse", None)
+        if switch is None:
+            return None
+        self.mouse_on = not self.mouse_on
+        switch(self.mouse_on)
+        return self.mouse_on
+
+    @property
+    def bytes_sent(self) -> int | None:
+        """What the driver has sent so far, in characters; None for a driver that does not count."""
+        canvas = getattr(self._driver, "canvas", None)
+        return None if canvas is None else int(canvas.sent)
 
     # --- life ---------------------------------------------------------------------------------------
 

@@ -16,19 +16,32 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from deja_tui.console.actions import ACTIONS, DECISIONS, PLACE_SCOPES, PLACES, Action, Case, offered, refusal
+from deja_tui.console.actions import (
+    ACTIONS,
+    DECISIONS,
+    PLACE_SCOPES,
+    PLACES,
+    Action,
+    Case,
+    fits,
+    offered,
+    refusal,
+)
 from deja_tui.console.feed import Reviews
 from deja_tui.console.keymap import key_name, label
 from deja_tui.console.launch import LEAST
+from deja_tui.console.outside import one_line, page
 from deja_tui.engine.objects import QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present.change import CANNOT_BE_UNDONE
-from deja_tui.present.line import Line, Part, Span, line, width
-from deja_tui.text import clean
+from deja_tui.present.line import Line, Part, Span, line, plain, width
+from deja_tui.present.words import fenced
+from deja_tui.text import cells, clean, fold
 from deja_tui.widgets.flash import Flash
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows
 from deja_tui.widgets.titlebar import TitleBar
 
@@ -42,6 +55,8 @@ PAUSE_SECONDS: Final = 0.3
 WIDE: Final = 110
 SIDE: Final = 46
 EDGED: Final = SIDE - 2
+# Rows or lines that are looked through, or handed to a pager, at once.
+MOST_LINES: Final = 20_000
 _WHEN_SMALL: Final = ("app.quit", "app.repaint", "app.suspend")
 _WHEN_TYPING: Final = ("app.repaint", "app.suspend")
 _TIER_MEANINGS: Final = {"READ-ONLY": "dim", "REVIEW": "ok", "APPLY": "warning", "DESTRUCTIVE": "error"}
@@ -64,6 +79,18 @@ class DejaScreen(Screen[None]):
     outdated = False
     # Somebody asked to read again and waits for an answer.
     asked_again = False
+    # What is known about deciding the recommendation that the hints are about.
+    case_here: Case | None = None
+    # What was copied by the key before this one: asking for it again prints it.
+    copied_last = ""
+    # What is looked for, and whether it is being typed.
+    sought = ""
+    seeking = False
+    DEFAULT_CSS = """
+    DejaScreen #find { display: none; }
+    DejaScreen.-seeking #find { display: block; }
+    DejaScreen.-seeking #flash { display: none; }
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,6 +112,7 @@ class DejaScreen(Screen[None]):
         yield OneLine(id="small")
         yield TitleBar(id="title")
         yield from self.compose_body()
+        yield Reason(id="find")
         yield Flash(id="flash")
         yield Hints(id="hints")
 
@@ -129,6 +157,15 @@ class DejaScreen(Screen[None]):
         waiting, self.waiting = self.waiting, []
         for event in waiting:
             self.console_app.route(event)
+        self.give_hint()
+
+    def give_hint(self) -> None:
+        """What is worth knowing the first time somebody is here; said once."""
+        told = self.console_app.hintbook.take(self.scope)
+        if told and not self.flash.text:
+            for action in ACTIONS:
+                told = told.replace(f"{{{action.id}}}", self.console_app.keymap.first(action.id) or "?")
+            self.say(told)
 
     def on_resize(self) -> None:
         self.fit()
@@ -144,7 +181,8 @@ class DejaScreen(Screen[None]):
         self.set_class(self.wide, "-wide")
         self.set_class(self.small, "-small")
         has = f"{self.app.size.width}x{self.app.size.height}"
-        needs = f"needs {LEAST[0]}x{LEAST[1]}, has {has}"
+        leave = self.console_app.keymap.first("app.quit")
+        needs = f"needs {LEAST[0]}x{LEAST[1]}, has {has}; {leave} leaves"
         self.part(OneLine, "small").show(line(needs))
         self.draw()
 
@@ -187,7 +225,11 @@ class DejaScreen(Screen[None]):
         is off for another reason. Leaving is the last hint of the first screen only: elsewhere q is one more way back.
         """
         app = self.console_app
+        self.case_here = case
+        if self.seeking:
+            return
         shown: list[Hint] = []
+        off: list[Hint] = []
         pinned: list[Hint] = []
         for action in ACTIONS:
             if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
@@ -200,12 +242,16 @@ class DejaScreen(Screen[None]):
             ):
                 continue
             if app.rights.missing(action.right):
+                if verb in DECISIONS and case is not None and fits(verb, case.status):
+                    off.append(
+                        Hint(app.keymap.first(action.id), (words or {}).get(verb, action.hint), on=False)
+                    )
                 continue
             warning = CANNOT_BE_UNDONE if verb == "apply" and case is not None and case.destructive else ""
             on = verb not in DECISIONS or case is None or refusal(verb, case, app.rights, app.actor) is None
             hint = Hint(app.keymap.first(action.id), (words or {}).get(verb, action.hint), on, warning)
             (pinned if action.id.startswith("app.") or verb == "back" else shown).append(hint)
-        self.part(Hints, "hints").show_hints(shown, pinned)
+        self.part(Hints, "hints").show_hints([*shown[:1], *off, *shown[1:]], pinned)
 
     def say(self, text: str, meaning: str = "") -> None:
         """A message above the hints."""
@@ -242,6 +288,8 @@ class DejaScreen(Screen[None]):
 
     def pasted(self, event: events.Paste) -> None:
         """Pasted text; only a state in which something is typed has a use for it."""
+        if self.seeking:
+            self.finder.paste(event.text)
 
     def decides(self, event: events.Key) -> bool:
         """Whether a key begins a decision in this state."""
@@ -276,10 +324,19 @@ class DejaScreen(Screen[None]):
 
     def press(self, key: str, character: str | None) -> None:
         """Do what the key map says."""
+        if self.seeking and not self.small:
+            self.seek_key(key, character)
+            return
         action = self.console_app.keymap.find(self.scope, key_name(key, character))
         if action is None or (self.small and action.id not in _WHEN_SMALL):
             return
+        self.perform(action)
+
+    def perform(self, action: Action) -> None:
+        """Do what an action says, or say why it is off."""
         self.flash.clear()
+        if not action.id.startswith("app.co"):
+            self.copied_last = ""
         missing = self.console_app.rights.missing(action.right)
         if missing:
             self.say(missing, "warning")
@@ -292,11 +349,32 @@ class DejaScreen(Screen[None]):
         if handler is not None:
             handler()
 
+    def why_off(self, action: Action) -> str | None:
+        """Why an action of this state does nothing now, as one sentence, or None."""
+        app, verb = self.console_app, action.id.rpartition(".")[2]
+        if verb in DECISIONS:
+            if self.case_here is None:
+                return app.rights.missing(action.right) or "nothing is selected that could be decided"
+            return refusal(verb, self.case_here, app.rights, app.actor)
+        return app.rights.missing(action.right)
+
     def do_quit(self) -> None:
         self.dismiss()
 
     def do_back(self) -> None:
         self.dismiss()
+
+    def do_palette(self) -> None:
+        from deja_tui.screens.palette import PaletteScreen
+
+        self.app.push_screen(PaletteScreen(self))
+
+    def do_mouse(self) -> None:
+        on = self.console_app.toggle_mouse()
+        if on is None:
+            self.say("this terminal driver has no mouse to switch", "warning")
+        else:
+            self.say("mouse on: it selects and scrolls" if on else "mouse off: the terminal selects text")
 
     def do_help(self) -> None:
         from deja_tui.screens.help import HelpScreen
@@ -410,9 +488,141 @@ class DejaScreen(Screen[None]):
             self.say("nothing is shown yet that CAL could read")
 
     def copy(self, text: str, what: str) -> None:
-        """Send text to the terminal's clipboard; whether it arrives there nobody can know."""
-        self.app.copy_to_clipboard(text)
-        self.say(f"{what} sent to the terminal: {text}")
+        """Offer text to the terminal's clipboard; whether it arrives there nobody can know, so it is shown as well.
+
+        It stands on a row of its own. Asked for a second time it is printed as one whole line, outside of this screen,
+        where a terminal selects it across its own line ends.
+        """
+        again, self.copied_last = self.copied_last == text, text
+        if again:
+            self.outside(lambda: one_line(text))
+            return
+        sent = self.console_app.offer(text)
+        head = (
+            f" {what} sent to the terminal:" if sent else f" {what} is too long for the terminal's clipboard:"
+        )
+        shown = clean(text)
+        fits_here = cells(shown) <= self.app.size.width
+        more = "" if fits_here else " the same key again prints it as one line"
+        self.flash.show_lines([line(head, Span(more, "dim")), line(shown)])
+
+    # --- the whole text -----------------------------------------------------------------------------
+
+    def text_of_panel(self) -> list[str]:
+        """The whole text of what is shown here, as plain lines."""
+        lines: list[str] = []
+        for widget in self.query("*"):
+            if isinstance(widget, Pager) and widget.display and widget.lines:
+                lines += [*([""] if lines else []), *(plain(one) for one in widget.lines)]
+            elif isinstance(widget, Rows) and widget.display:
+                drawn = (widget.draw(index) for index in range(min(len(widget.keys), MOST_LINES)))
+                lines += [*([""] if lines else []), *(plain(one) for one in drawn)]
+        return [one.rstrip() for one in lines]
+
+    def do_pager(self) -> None:
+        lines = self.text_of_panel()
+        if lines:
+            self.outside(lambda: page(lines))
+        else:
+            self.say("there is no text here yet")
+
+    def outside(self, work: Callable[[], None]) -> None:
+        """Give the terminal away while ``work`` is done; then everything is drawn anew."""
+        from textual.app import SuspendNotSupported
+
+        try:
+            with self.app.suspend():
+                work()
+        except SuspendNotSupported:
+            self.say("this terminal cannot be given away", "warning")
+        except DejaError as fault:
+            self.say_error(fault)
+
+    # --- looking for a text -------------------------------------------------------------------------
+
+    @property
+    def finder(self) -> Reason:
+        return self.part(Reason, "find")
+
+    def do_find(self) -> None:
+        """Type a text to look for; Enter goes to the first place that has it."""
+        self.seeking = True
+        self.add_class("-seeking")
+        self.finder.ask("Find", self.sought, limit=None)
+        keys = [Hint("Enter", "finds"), Hint("Esc", "leaves"), Hint("^u", "empties")]
+        self.part(Hints, "hints").show_hints(keys)
+
+    def seek_key(self, key: str, character: str | None) -> None:
+        if key == "enter":
+            self.sought = self.finder.text
+            self.end_seeking()
+            self.seek(1, here=True)
+        elif key == "escape":
+            self.end_seeking()
+        elif not self.finder.take(key, character):
+            self.anywhere(key)
+
+    def end_seeking(self) -> None:
+        self.seeking = False
+        self.finder.put_away()
+        self.remove_class("-seeking")
+        self.draw()
+
+    def do_next_match(self) -> None:
+        self.seek(1)
+
+    def do_previous_match(self) -> None:
+        self.seek(-1)
+
+    def matches_text(self, sought: str) -> list[int]:
+        """The places of this screen that hold a text, folded: rows of its list, or lines of its text."""
+        rows = next((one for one in self.query(Rows) if one.display), None)
+        if rows is not None:
+            count = min(len(rows.keys), MOST_LINES)
+            return [place for place in range(count) if sought in fold(plain(rows.draw(place)))]
+        found = next((one for one in self.query(Pager) if one.display), None)
+        return [place for place, one in enumerate(found.lines) if sought in fold(plain(one))] if found else []
+
+    def place_here(self) -> int:
+        """The place one is at, of those that `matches_text` counts."""
+        rows = next((one for one in self.query(Rows) if one.display), None)
+        if rows is not None:
+            return rows.selected
+        found = next((one for one in self.query(Pager) if one.display), None)
+        return self.found_at if self.found_at is not None else found.top if found else 0
+
+    def go_to_match(self, place: int) -> None:
+        rows = next((one for one in self.query(Rows) if one.display), None)
+        if rows is not None:
+            rows.move_to(place)
+            return
+        found = next((one for one in self.query(Pager) if one.display), None)
+        if found is not None:
+            self.found_at = place
+            found.mark(place)
+
+    # Of a text: the line of the last match.
+    found_at: int | None = None
+
+    def seek(self, by: int, *, here: bool = False) -> None:
+        """Go to the next (1) or the previous (-1) place that holds the text; ``here``: this place counts, too."""
+        sought = fold(self.sought)
+        if not sought:
+            self.say(f"{self.console_app.keymap.first('move.find')} looks for a text first")
+            return
+        places = self.matches_text(sought)
+        if not places:
+            self.say(f"{fenced(self.sought, 40).text} is not here", "warning")
+            return
+        at = self.place_here()
+        if by > 0:
+            ahead = [place for place in places if place > at or (here and place == at)]
+            target = ahead[0] if ahead else places[0]
+        else:
+            behind = [place for place in places if place < at]
+            target = behind[-1] if behind else places[-1]
+        self.go_to_match(target)
+        self.say(f"match {places.index(target) + 1} of {len(places)}")
 
 
 class PlaceScreen(DejaScreen):
@@ -443,11 +653,23 @@ class PlaceScreen(DejaScreen):
     def do_page_up(self) -> None:
         self.listing.page(-1)
 
+    def row_sections(self) -> list[int]:
+        """The rows that begin a section of the list, in order; none by default."""
+        return []
+
     def do_next_section(self) -> None:
-        """A place without sections has nothing to go to."""
+        later = [place for place in self.row_sections() if place > self.listing.selected]
+        if later:
+            self.listing.move_to(later[0])
+        else:
+            self.say("no section follows" if self.row_sections() else "this list has no sections")
 
     def do_previous_section(self) -> None:
-        """A place without sections has nothing to go to."""
+        earlier = [place for place in self.row_sections() if place < self.listing.selected]
+        if earlier:
+            self.listing.move_to(earlier[-1])
+        else:
+            self.say("no section comes before" if self.row_sections() else "this list has no sections")
 
     def place_title(self, *more: Part) -> None:
         """File, every place with its number, this one in brackets; then what the screen adds.

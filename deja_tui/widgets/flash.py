@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from textual.strip import Strip
@@ -24,6 +25,8 @@ class Flash(OneLine):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id)
         self.rows: list[Line] = []
+        # Lines that begin on a row of their own, for another width.
+        self.given: Sequence[Line] = ()
 
     def say(self, text: str, meaning: str = "") -> None:
         """Show a message; the text must be clean."""
@@ -32,6 +35,15 @@ class Flash(OneLine):
     def show_line(self, message: Line) -> None:
         """Show a line with its own meanings."""
         self.fit(message)
+
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show lines of which each begins on a row of its own; the last one is cut where there is no room for it."""
+        room = self.size.width or 80
+        rows = [row for one in lines for row in wrap(one, room)]
+        if len(rows) > MOST_ROWS:
+            rows = [*rows[: MOST_ROWS - 1], clip((*rows[MOST_ROWS - 1], Span(" …")), room)]
+        self.put(line(*(part for one in lines for part in (one, " "))), rows)
+        self.given = lines
 
     def clear(self) -> None:
         """Show nothing."""
@@ -45,18 +57,24 @@ class Flash(OneLine):
     def fit(self, message: Line) -> None:
         if message == self.line and self.rows:
             return
-        self.line = message
         room = self.size.width or 80
         rows = wrap(message, room, 1) if message else []
         if len(rows) > MOST_ROWS:
             rows = [*rows[: MOST_ROWS - 1], clip((*rows[MOST_ROWS - 1], Span(" …")), room)]
-        self.rows = rows
+        self.put(message, rows)
+
+    def put(self, message: Line, rows: list[Line]) -> None:
+        """Draw rows; ``message`` is what they say as one line."""
+        self.line, self.rows, self.given = message, rows, ()
         height = max(1, len(rows))
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
         self.refresh(layout=False)
 
     def on_resize(self) -> None:
+        if self.given:
+            self.show_lines(self.given)
+            return
         message, self.line, self.rows = self.line, (), []
         self.fit(message)
 

@@ -41,13 +41,15 @@ class Pager(Widget):
         self.top = 0
         self.shown: set[int] = set()
         self.more = more
+        # The line that was found last, drawn on the cursor's ground.
+        self.marked: int | None = None
 
     def show(self, lines: Sequence[Line], starts: Mapping[str, int] | None = None, *, top: int = 0) -> None:
         """Show other lines; ``starts`` maps a section id to the line its rule stands on."""
         changed = lines != self.lines
         self.lines, self.starts = lines, starts or {}
         if changed:
-            self.shown = set()
+            self.shown, self.marked = set(), None
         self.scroll_to_line(top)
         if changed:
             self.refresh(layout=False)
@@ -94,6 +96,17 @@ class Pager(Widget):
         """Move by whole pages, one line of which stays."""
         return self.scroll_by(by * max(1, self.size.height - 1))
 
+    def mark(self, index: int) -> None:
+        """Stand on a line: it is brought on the screen, and the terminal's own cursor is put on it."""
+        if not self.top <= index < self.top + max(1, self.size.height - 1):
+            self.scroll_to_line(max(0, index - self.size.height // 2))
+        before, self.marked = self.marked, index
+        for place in (before, index):
+            if place is not None and 0 <= place - self.top < self.size.height:
+                self.refresh(Region(0, place - self.top, self.size.width, 1), layout=False)
+        if self.is_attached:
+            self.app.cursor_position = self.content_region.offset + Offset(0, max(0, index - self.top))
+
     def next_section(self, by: int) -> bool:
         """Put the rule of the next (1) or previous (-1) section at the top."""
         places = sorted({0, *self.starts.values()})
@@ -122,4 +135,5 @@ class Pager(Widget):
             drawn = line(Span(f"… {self.below + 1} more lines: {self.more}", "dim"))
         if self.edge:
             drawn = line(Span(EDGE, "dim"), drawn)
-        return paint_of(self).strip(drawn, self.size.width)
+        found = self.marked is not None and index == self.marked
+        return paint_of(self).strip(drawn, self.size.width, ground="cursor" if found else "text", flat=found)
