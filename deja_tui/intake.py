@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from deja_tui import namespaces, spool
 from deja_tui.errors import DejaError, ValidationError
-from deja_tui.items import CaptureItem, ItemType
+from deja_tui.items import CaptureItem
+from deja_tui.record import Record
 from deja_tui.store.codec import Grain
 from deja_tui.store.fields import made, parse_time
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import Any, Final, Protocol
 
     from deja_tui.store.acts import Acts
     from deja_tui.store.write import Act
@@ -56,13 +57,17 @@ def host_clock() -> int:
     return int(told)
 
 
-class Captured(NamedTuple):
+class Captured(Record):
     """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before."""
 
-    added: int
-    skipped: int
-    completed: int
-    forgotten: int
+    _fields = ("added", "skipped", "completed", "forgotten")
+    __slots__ = _fields
+
+    def __init__(self, added: int, skipped: int, completed: int, forgotten: int) -> None:
+        self.added = added
+        self.skipped = skipped
+        self.completed = completed
+        self.forgotten = forgotten
 
 
 class Intake:
@@ -158,7 +163,10 @@ class Intake:
         except (OSError, ValueError):
             self.told = f"a capture that waits cannot be read: {spool.folder_of(path)}"
             return
-        items = [CaptureItem(cast(ItemType, kind), key, fields) for kind, key, fields in rows]
+        items = [
+            CaptureItem(kind, key, fields)  # type: ignore[arg-type]  # what is no kind of grain, the act refuses
+            for kind, key, fields in rows
+        ]
         try:
             with self._store.act() as act:
                 self.take(items, namespace)

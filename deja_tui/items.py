@@ -22,9 +22,17 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol
 
-ItemType = Literal["event", "tool", "fact", "observation"]
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, Literal, Protocol
+
+    ItemType = Literal["event", "tool", "fact", "observation"]
+else:
+    ItemType = str
+
 UNKNOWN_TOOL: Final = "(call not in file)"
 PENDING: Final = "pending"
 CHUNK: Final = 2_000
@@ -33,7 +41,7 @@ _CALL: Final = ("tool_name", "input", "session_id", "agent_id")
 _RESULT: Final = ("tool_content", "is_error", "failure_cause", "created_at")
 
 
-class CaptureItem(NamedTuple):
+class CaptureItem(Record):
     """One grain to store.
 
     Args:
@@ -44,10 +52,16 @@ class CaptureItem(NamedTuple):
             is in ``context["clock"]`` then.
     """
 
-    type: ItemType
-    source_key: str
-    fields: Mapping[str, Any]
-    at_known: bool = True
+    _fields = ("type", "source_key", "fields", "at_known")
+    __slots__ = _fields
+
+    def __init__(
+        self, type: ItemType, source_key: str, fields: Mapping[str, Any], at_known: bool = True
+    ) -> None:
+        self.type = type
+        self.source_key = source_key
+        self.fields = fields
+        self.at_known = at_known
 
     def complete(self, stored: Mapping[str, Any]) -> dict[str, Any] | None:
         """The fields of the grain that takes the place of the stored one, or None when it says all already.
@@ -110,24 +124,29 @@ def _has_result(fields: Mapping[str, Any]) -> bool:
     return fields.get("status") != PENDING
 
 
-class CaptureResult(Protocol):
-    """What a memory did with items: stored anew, left as they were, superseded by their other half, refused because
-    they were forgotten there (D31).
-    """
+# What only a checker reads is no class of the running program: to define one costs a hook more than to store a grain (D47).
+if TYPE_CHECKING:
 
-    @property
-    def added(self) -> int: ...
-    @property
-    def skipped(self) -> int: ...
-    @property
-    def completed(self) -> int: ...
-    @property
-    def forgotten(self) -> int: ...
+    class CaptureResult(Protocol):
+        """What a memory did with items: stored anew, left as they were, superseded by their other half, refused because
+        they were forgotten there (D31).
+        """
 
+        @property
+        def added(self) -> int: ...
+        @property
+        def skipped(self) -> int: ...
+        @property
+        def completed(self) -> int: ...
+        @property
+        def forgotten(self) -> int: ...
 
-class CaptureSink(Protocol):
-    """The one method an importer needs of a memory."""
+    class CaptureSink(Protocol):
+        """The one method an importer needs of a memory."""
 
-    def capture(self, items: Iterable[CaptureItem]) -> CaptureResult:
-        """Store what is new of at most `CHUNK` items, in their order, in one transaction (ITEM-1 to ITEM-4)."""
-        ...
+        def capture(self, items: Iterable[CaptureItem]) -> CaptureResult:
+            """Store what is new of at most `CHUNK` items, in their order, in one transaction (ITEM-1 to ITEM-4)."""
+            ...
+
+else:
+    CaptureResult = CaptureSink = object

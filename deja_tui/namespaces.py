@@ -7,13 +7,16 @@ It stands apart from `declared` because a capture by a hook asks for no more tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.acts import Acts
 from deja_tui.store.keys import DEFAULT_NAMESPACE
 from deja_tui.store.write import refuse_reserved
 from deja_tui.text import door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 PREFIX: Final = "file."
 KEY: Final = PREFIX + "namespace"

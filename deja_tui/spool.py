@@ -19,15 +19,18 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    Row = tuple[str, str, dict[str, Any]]
+    """(type, source key, fields) of one item."""
 
 SUFFIX: Final = ".spool"
 _VERSION: Final = 1
 _NAME: Final = ".json"
 _TAKEN_MAX: Final = 256 * 1024 * 1024
-
-Row = tuple[str, str, dict[str, Any]]
-"""(type, source key, fields) of one item."""
 
 
 def folder_of(path: str | os.PathLike[str]) -> str:

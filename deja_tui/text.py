@@ -19,7 +19,10 @@ import json
 import re
 import unicodedata
 from functools import lru_cache
-from typing import Any, Final, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 
 class _Lazy:
@@ -42,7 +45,9 @@ def lazily(source: str, flags: int = 0) -> re.Pattern[str]:
 
     For patterns that a start may never ask: compiling one costs up to a millisecond, and a hook is a process (D47).
     """
-    return cast("re.Pattern[str]", _Lazy(source, flags))
+    stands_for: Any = _Lazy(source, flags)
+    pattern: re.Pattern[str] = stands_for
+    return pattern
 
 
 SIGNATURE_VERSION: Final = 1
@@ -323,6 +328,7 @@ _UUID = lazily(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\
 _HEX = lazily(r"\b(?:0x[0-9a-f]+|[0-9a-f]{8,})\b")
 # a scheme is bounded, or a long run of words with dots between would be searched again from each of them
 _URL = lazily(r"\b[a-z][a-z0-9+.-]{0,19}://[^\s\"'<>]+")
+_ID_CHARS = 24
 _LONG_ID = lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _ID_JOINTS = lazily(r"[-_+/]")
 _ID_PART = 8
@@ -380,7 +386,9 @@ def error_signature(text: object) -> str:
     if told.isascii():
         told = _as_far_as_it_counts(told)
     # each pattern is asked only where a sign of it stands: most errors are words, and compiling costs more than reading
-    told = _LONG_ID.sub(_long_id, told).lower()
+    if any(len(word) >= _ID_CHARS for word in told.split()):
+        told = _LONG_ID.sub(_long_id, told)
+    told = told.lower()
     if "://" in told:
         told = _URL.sub("<url>", told)
     if told.count("-") >= 4:
@@ -404,7 +412,11 @@ def _as_far_as_it_counts(told: str) -> str:
     for word in told.split():
         kept.append(word)
         core = word.rstrip(".,:;")
-        sure += 2 if not core.isalpha() or len(core) > 23 or not core.strip("abcdefABCDEF") else len(word) + 1
+        sure += (
+            2
+            if not core.isalpha() or len(core) >= _ID_CHARS or not core.strip("abcdefABCDEF")
+            else len(word) + 1
+        )
         if sure > _SIGNED_CHARS + _FURTHER:
             break
     return " ".join(kept)
@@ -462,6 +474,8 @@ def _token(token: str) -> str:
 
 
 def _numbers(text: str) -> str:
+    if not any(map(str.isdigit, text)):
+        return text
     if not any(len(run) == 3 and run[0] in "45" for run in set(_DIGITS.findall(text))):
         return _DIGITS.sub("#", text)
     kept = {

@@ -8,24 +8,34 @@ an item of one half (ITEM-2), which a later item completes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.tame import Shears
 from deja_tui.capture.times import Moment
 from deja_tui.items import PENDING, UNKNOWN_TOOL, CaptureItem
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 HELD_MAX: Final = 1_024
 
 
-class Place(NamedTuple):
+class Place(Record):
     """Where in a source something stands: its session, sub-agent, record ids, position among the records, and time."""
 
-    source: str
-    session: str
-    agent: str
-    ids: tuple[str, ...]
-    ordinal: int
-    at: Moment
+    _fields = ("source", "session", "agent", "ids", "ordinal", "at")
+    __slots__ = _fields
+
+    def __init__(
+        self, source: str, session: str, agent: str, ids: tuple[str, ...], ordinal: int, at: Moment
+    ) -> None:
+        self.source = source
+        self.session = session
+        self.agent = agent
+        self.ids = ids
+        self.ordinal = ordinal
+        self.at = at
 
     def fields(self) -> dict[str, Any]:
         """What every grain from here says of it."""
@@ -49,21 +59,29 @@ class Place(NamedTuple):
         return context if clock is None else context | {"clock": clock}
 
 
-class Call(NamedTuple):
+class Call(Record):
     """A call that waits for its result."""
 
-    tool: str
-    input: Any
-    place: Place
+    _fields = ("tool", "input", "place")
+    __slots__ = _fields
+
+    def __init__(self, tool: str, input: Any, place: Place) -> None:
+        self.tool = tool
+        self.input = input
+        self.place = place
 
 
-class Answer(NamedTuple):
+class Answer(Record):
     """A result, waiting for its call when that stands later in the file."""
 
-    text: str
-    failed: bool
-    declined: bool
-    place: Place
+    _fields = ("text", "failed", "declined", "place")
+    __slots__ = _fields
+
+    def __init__(self, text: str, failed: bool, declined: bool, place: Place) -> None:
+        self.text = text
+        self.failed = failed
+        self.declined = declined
+        self.place = place
 
 
 class CallJoin:

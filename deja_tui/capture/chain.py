@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 NO_PARENT: Final = "its parent is not in the file"
 OWN_PARENT: Final = "it is its own parent"

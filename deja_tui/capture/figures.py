@@ -12,25 +12,34 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final, NamedTuple, Protocol, Self
 
 from deja_tui.items import UNKNOWN_TOOL
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, Protocol, Self
 
 KINDS_MAX: Final = 100
 OTHER: Final = "(other)"
 
 
-class Figures(Protocol):
-    """What an importer counts in a file (REP-1), and how the counts of several files are laid together (REP-2)."""
+if TYPE_CHECKING:
 
-    redacted: Counter[str]
-    left_out: Counter[str]
+    class Figures(Protocol):
+        """What an importer counts in a file (REP-1), and how the counts of several files are laid together (REP-2)."""
 
-    def add(self, other: Self) -> None: ...
+        redacted: Counter[str]
+        left_out: Counter[str]
 
-    def fresh(self) -> Self: ...
+        def add(self, other: Self) -> None: ...
 
-    def figures(self) -> dict[str, Any]: ...
+        def fresh(self) -> Self: ...
+
+        def figures(self) -> dict[str, Any]: ...
+
+else:
+    Figures = object
 
 
 def ranked(counts: Counter[str]) -> dict[str, int]:
@@ -113,14 +122,25 @@ class CallCount:
         }
 
 
-class Shape(NamedTuple):
+class Shape(Record):
     """The figures of a source: summed numbers, sets of ids (their size is told), groups by name, plain facts, calls."""
 
-    numbers: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    facts: tuple[str, ...] = ()
-    calls: bool = False
+    _fields = ("numbers", "sets", "groups", "facts", "calls")
+    __slots__ = _fields
+
+    def __init__(
+        self,
+        numbers: tuple[str, ...] = (),
+        sets: tuple[str, ...] = (),
+        groups: tuple[str, ...] = (),
+        facts: tuple[str, ...] = (),
+        calls: bool = False,
+    ) -> None:
+        self.numbers = numbers
+        self.sets = sets
+        self.groups = groups
+        self.facts = facts
+        self.calls = calls
 
 
 class Counts:

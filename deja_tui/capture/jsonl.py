@@ -16,29 +16,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Final, Literal, NamedTuple
+
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO, Final, Literal
+
+    Kind = Literal["value", "padding", "bad", "torn"]
+else:
+    Kind = str
 
 LINE_LIMIT: Final = 64 * 1024 * 1024
 DEPTH_LIMIT: Final = 100
 
-Kind = Literal["value", "padding", "bad", "torn"]
 
 _JSON: Final = json.JSONDecoder(parse_constant=str)  # NaN is no JSON, but no reason to lose a record either
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class Line(Record):
     """One line that holds something.
 
     ``number`` counts from 1 and includes blank lines. ``value`` is set for the kind ``value`` only (JSON null is a
     value). ``reason`` says what is wrong with a bad or torn line; it never quotes it. ``size`` is in bytes.
     """
 
-    number: int
-    kind: Kind
-    size: int
-    value: Any = None
-    reason: str = ""
+    _fields = ("number", "kind", "size", "value", "reason")
+    __slots__ = _fields
+
+    def __init__(self, number: int, kind: Kind, size: int, value: Any = None, reason: str = "") -> None:
+        self.number = number
+        self.kind = kind
+        self.size = size
+        self.value = value
+        self.reason = reason
 
 
 def lines(source: BinaryIO, *, limit: int = LINE_LIMIT) -> Iterator[Line]:

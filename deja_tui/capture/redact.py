@@ -28,9 +28,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, TypeAlias
 
+from deja_tui.record import Record
 from deja_tui.text import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, TypeAlias
 
 MARK: Final = "[redacted:"
 _MARK_MAX: Final = 40
@@ -42,12 +46,16 @@ TOO_DEEP: Final = "[redacted:nested-too-deeply]"
 _START: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))"
 
 
-class _Shape(NamedTuple):
+class _Shape(Record):
     """A secret known by its form: run ``pattern`` only where one of ``needles`` occurs."""
 
-    kind: str
-    needles: tuple[str, ...]
-    pattern: re.Pattern[str]
+    _fields = ("kind", "needles", "pattern")
+    __slots__ = _fields
+
+    def __init__(self, kind: str, needles: tuple[str, ...], pattern: re.Pattern[str]) -> None:
+        self.kind = kind
+        self.needles = needles
+        self.pattern = pattern
 
 
 def _shape(kind: str, needles: str, body: str, start: str = _START) -> _Shape:
@@ -199,7 +207,11 @@ def _has_no_sign(text: str) -> bool:
     for needle in _HINTS:
         if needle in lowered:
             return False
-    return len(text) < _ALONE_MIN or next(_alone(text), None) is None
+    if len(text) >= _ALONE_MIN:
+        for word in text.split():
+            if len(word) >= _ALONE_MIN and word != word.lower():  # the least that RED-7 asks of a value
+                return next(_alone(text), None) is None
+    return True
 
 
 def redact_into(value: Any, found: Counter[str]) -> Any:

@@ -15,21 +15,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.figures import CallCount, Figures, ranked
 from deja_tui.items import CaptureResult
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 LOSS_ROWS: Final = 200
 NOTE_LINES: Final = 20
 
 
-class Loss(NamedTuple):
+class Loss(Record):
     """Something that was in the file and is not in the memory. Line 0: the file as a whole."""
 
-    file: str
-    line: int
-    reason: str
+    _fields = ("file", "line", "reason")
+    __slots__ = _fields
+
+    def __init__(self, file: str, line: int, reason: str) -> None:
+        self.file = file
+        self.line = line
+        self.reason = reason
 
 
 class Tally:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, Final
 
 from deja_tui.text import compact_json, door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 TEXT_MAX: Final = 32_768  # characters of one text that are kept; the rest is told as elided
 _INT_MIN: Final = -(2**63)

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
 
+from deja_tui.record import Record
 from deja_tui.text import compact_json, door
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 YEAR_2000: Final = 946_684_800_000
 _MS_FROM: Final = 1e11  # a number this large is milliseconds: as seconds it would be past the year 5000
@@ -19,13 +23,17 @@ _FOUND_MAX: Final = 64
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Moment(NamedTuple):
+class Moment(Record):
     """When a record happened: epoch ms, and whether the source said so or a neighbour had to lend its time."""
 
-    ms: int
-    known: bool
-    found: str = ""
-    trouble: str = ""
+    _fields = ("ms", "known", "found", "trouble")
+    __slots__ = _fields
+
+    def __init__(self, ms: int, known: bool, found: str = "", trouble: str = "") -> None:
+        self.ms = ms
+        self.known = known
+        self.found = found
+        self.trouble = trouble
 
     def clock(self) -> dict[str, str] | None:
         """What is kept beside a borrowed time: the time as found and what is wrong with it."""

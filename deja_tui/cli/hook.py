@@ -7,9 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
 
 from deja_tui.errors import DejaError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 LOG_VARIABLE: Final = "DEJA_LOG"
 MIN_NEW: Final = 20
@@ -318,6 +321,9 @@ def _print(words: list[str]) -> int:
     except _Usage as fault:
         sys.stderr.write(f"{_USAGE}\nError: {fault}\n")
         return _EXIT_USAGE
+    except DejaError as fault:
+        sys.stderr.write(f"{fault}\nnext: {fault.next_step}\n")
+        return 1
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

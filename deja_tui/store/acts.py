@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Final, Self
 
 import apsw
 
@@ -24,6 +23,10 @@ from deja_tui.store.faults import coded, storage_error
 from deja_tui.store.terms import Terms
 from deja_tui.store.transaction import Transaction
 from deja_tui.store.write import Act
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, Self
 
 _SETTLE_MS: Final = 100
 """How long an erasure waits for readers of an old state before it leaves the old pages to a later try."""

@@ -8,13 +8,16 @@ class alone costs such a process what thirty of its grains do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
 
 import msgpack  # type: ignore[import-untyped]
 
 from deja_tui.store.codec import TYPES, decode
 from deja_tui.store.keys import DEFAULT_NAMESPACE
 from deja_tui.store.names import CONTENT_REF_SHORT, EMBEDDING_REF_SHORT, INT_LONG, LONG
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 TYPE_NAMES: Final = {number: name for name, number in TYPES.items()}
 _HEADER_BYTES: Final = 9

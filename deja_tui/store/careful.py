@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from math import isfinite
 from struct import unpack_from
-from typing import Any, Final, NoReturn
 
 from deja_tui.errors import DejaError
 from deja_tui.store.normal_form import is_nfc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, NoReturn
 
 MAX_DEPTH: Final = 255
 """Most nested containers, the payload map included."""

@@ -53,11 +53,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from math import isfinite
 from struct import Struct
-from typing import Any, Final, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
 from deja_tui.errors import DejaError, ValidationError
+from deja_tui.record import Record
 from deja_tui.store.careful import (
     DIGEST_BYTES,
     DIGEST_FIELD,
@@ -89,6 +89,12 @@ from deja_tui.store.names import (
 )
 from deja_tui.store.normal_form import is_nfc, newer_than_14, nfc
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    _Read = tuple[object, Any, object, dict[str, Any], dict[str, Any]]
+
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
@@ -118,7 +124,7 @@ _AI_SOURCES: Final = ("llm_generated", "consolidated", "inferred", "a2a_recalled
 _BESIDE: Final = frozenset(("type", "created_at", "namespace"))
 
 
-class Grain(NamedTuple):
+class Grain(Record):
     """One grain, as its bytes say.
 
     Attributes:
@@ -132,13 +138,26 @@ class Grain(NamedTuple):
         ns_hash: the two raw namespace-hash bytes of the header (D8).
     """
 
-    type: str
-    created_at: int
-    namespace: str | None
-    fields: Mapping[str, Any]
-    extras: Mapping[str, Any]
-    flags: int
-    ns_hash: bytes
+    _fields = ("type", "created_at", "namespace", "fields", "extras", "flags", "ns_hash")
+    __slots__ = _fields
+
+    def __init__(
+        self,
+        type: str,
+        created_at: int,
+        namespace: str | None,
+        fields: Mapping[str, Any],
+        extras: Mapping[str, Any],
+        flags: int,
+        ns_hash: bytes,
+    ) -> None:
+        self.type = type
+        self.created_at = created_at
+        self.namespace = namespace
+        self.fields = fields
+        self.extras = extras
+        self.flags = flags
+        self.ns_hash = ns_hash
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a typed field, else of an extra, else ``default``."""
@@ -282,7 +301,6 @@ _packers = _PerThread()
 
 
 # Type word, creation time, namespace (`_ABSENT` when there is none), fields, extras: as they stand, not yet checked.
-_Read = tuple[object, Any, object, dict[str, Any], dict[str, Any]]
 
 
 def _unpack(payload: bytes) -> Any:

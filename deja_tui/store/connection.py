@@ -17,14 +17,21 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from typing import Final, Literal, NamedTuple
 
 import apsw
 
+from deja_tui.record import Record
 from deja_tui.store import schema
 from deja_tui.store.faults import StoreError, closed, is_full, storage_error
 
-Durability = Literal["full", "normal"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, Literal
+
+    Durability = Literal["full", "normal"]
+else:
+    Durability = str
+
 
 _INHERITED: Final[list[object]] = []
 """Connections of a parent process: kept, so that nothing ever closes them here."""
@@ -97,7 +104,7 @@ def set_query_only(db: apsw.Connection) -> None:
 # --- the file ---------------------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
+class Place(Record):
     """Where a memory lies and how it may be opened.
 
     Attributes:
@@ -107,10 +114,14 @@ class Place(NamedTuple):
         notice: why it can only be read, or None.
     """
 
-    path: str
-    read_only: bool
-    frozen: bool = False
-    notice: str | None = None
+    _fields = ("path", "read_only", "frozen", "notice")
+    __slots__ = _fields
+
+    def __init__(self, path: str, read_only: bool, frozen: bool = False, notice: str | None = None) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.frozen = frozen
+        self.notice = notice
 
 
 def locate(path: str | os.PathLike[str], *, read_only: bool, create: bool) -> Place:

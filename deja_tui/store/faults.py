@@ -5,23 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 import apsw
 
 from deja_tui.errors import DejaError
+from deja_tui.record import Record
 
-P = ParamSpec("P")
-R = TypeVar("R")
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    T = TypeVar("T")
 
 
-class Fault(NamedTuple):
+class Fault(Record):
     """One thing that is wrong. ``address`` is "" when it is about the file; ``message`` holds no grain text."""
 
-    code: str
-    address: str
-    message: str
+    _fields = ("code", "address", "message")
+    __slots__ = _fields
+
+    def __init__(self, code: str, address: str, message: str) -> None:
+        self.code = code
+        self.address = address
+        self.message = message
 
 
 class StoreError(DejaError):

@@ -18,12 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from math import isfinite
-from typing import Any, Final
 
 from deja_tui.errors import ValidationError
 from deja_tui.store.codec import MAX_DEPTH, Grain, make_grain
 from deja_tui.store.names import INT_LONG, INT_SHORT, LONG, NULLABLE, SHORT, TYPED, TYPES
 from deja_tui.text import clean, compact_json, door, lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+    _Check = Callable[[str, Any], Any]
 
 # --- the door ---------------------------------------------------------------------------------------
 
@@ -274,8 +279,6 @@ def _no_time(field: str) -> ValidationError:
 
 
 # --- kinds of fields --------------------------------------------------------------------------------
-
-_Check = Callable[[str, Any], Any]
 
 
 def _text(field: str, value: Any) -> str:

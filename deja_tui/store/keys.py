@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
 
 import xxhash
 
+from deja_tui.record import Record
 from deja_tui.store.codec import Grain
 from deja_tui.store.names import is_reserved as is_reserved
 from deja_tui.text import error_signature, fold, nfc, strip_terminal_codes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 DEFAULT_NAMESPACE: Final = "shared"
 _ERROR_TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
@@ -41,7 +45,7 @@ def _signed(value: int) -> int:
     return value - 2**64 if value >= 2**63 else value
 
 
-class Keys(NamedTuple):
+class Keys(Record):
     """The index columns of one grain, texts not yet turned into term ids.
 
     Attributes:
@@ -54,15 +58,40 @@ class Keys(NamedTuple):
         source: the source key its context carries (D32).
     """
 
-    subject: str | None
-    relation: str | None
-    object_key: int | None
-    tool: str | None
-    signature: str | None
-    thread: str | None
-    valid_to: int | None
-    parents: tuple[int, ...]
-    source: str | None
+    _fields = (
+        "subject",
+        "relation",
+        "object_key",
+        "tool",
+        "signature",
+        "thread",
+        "valid_to",
+        "parents",
+        "source",
+    )
+    __slots__ = _fields
+
+    def __init__(
+        self,
+        subject: str | None,
+        relation: str | None,
+        object_key: int | None,
+        tool: str | None,
+        signature: str | None,
+        thread: str | None,
+        valid_to: int | None,
+        parents: tuple[int, ...],
+        source: str | None,
+    ) -> None:
+        self.subject = subject
+        self.relation = relation
+        self.object_key = object_key
+        self.tool = tool
+        self.signature = signature
+        self.thread = thread
+        self.valid_to = valid_to
+        self.parents = parents
+        self.source = source
 
 
 def namespace_of(grain: Grain) -> str:

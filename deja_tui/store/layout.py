@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 
 APPLICATION_ID: Final = 0x64656A61  # "deja"
 VERSION: Final = 2

@@ -9,7 +9,10 @@ short name is another field's long name, so compacting twice changes nothing (`t
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 TYPES: Final[dict[str, int]] = {
     "fact": 0x01,

@@ -6,9 +6,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import Final
 
 from deja_tui.store.names import unicode_14
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 KNOWS_14_ONLY: Final = unicodedata.unidata_version.startswith("14.")
 

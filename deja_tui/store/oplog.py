@@ -16,11 +16,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
 
 import apsw
 
+from deja_tui.record import Record
 from deja_tui.store.sql import rows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 ADD: Final = 1
 SUPERSEDE: Final = 2
@@ -51,14 +55,18 @@ END_OF_TIME: Final = 2**62
 _PAGE: Final = 512
 
 
-class LogEntry(NamedTuple):
+class LogEntry(Record):
     """One row of the op-log. ``address`` is known also of a forgotten grain; ``origin`` is local or imported."""
 
-    seq: int
-    hlc: int
-    kind: str
-    address: str
-    origin: str
+    _fields = ("seq", "hlc", "kind", "address", "origin")
+    __slots__ = _fields
+
+    def __init__(self, seq: int, hlc: int, kind: str, address: str, origin: str) -> None:
+        self.seq = seq
+        self.hlc = hlc
+        self.kind = kind
+        self.address = address
+        self.origin = origin
 
 
 def tick(last: int, wall_ms: int) -> int:

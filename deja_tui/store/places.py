@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from deja_tui.errors import DejaError, ValidationError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -20,8 +20,6 @@ Why it is cut this way:
 
 from __future__ import annotations
 
-from typing import Final
-
 import apsw
 
 from deja_tui.store.codec import TYPES
@@ -29,6 +27,10 @@ from deja_tui.store.faults import StoreError
 from deja_tui.store.layout import APPLICATION_ID as APPLICATION_ID
 from deja_tui.store.layout import TOKENIZER as TOKENIZER
 from deja_tui.store.layout import VERSION as VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 LIVE_FACT: Final = "r IS NOT NULL AND dead = 0"
 LIVE_SUBJECT: Final = "s IS NOT NULL AND dead = 0"

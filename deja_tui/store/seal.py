@@ -13,11 +13,13 @@ comparison that decodes every grain (D6).
 
 from __future__ import annotations
 
-from typing import Final
-
 import apsw
 
 from deja_tui.store.sql import scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 COUNTER: Final = "columns"
 COLUMNS: Final = ("type", "at", "ns", "s", "r", "k", "tool", "sig", "thread", "vt")

@@ -7,13 +7,16 @@ A value that cannot be read any more raises STO-E009 and names its key: it is ne
 from __future__ import annotations
 
 import json
-from typing import Any, Final
 
 import apsw
 
 from deja_tui.errors import ValidationError
 from deja_tui.store.faults import StoreError
 from deja_tui.text import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 SOURCES: Final = ("local", "sync")
 

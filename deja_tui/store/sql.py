@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import apsw
 
-Values = Sequence[Any] | Mapping[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Values = Sequence[Any] | Mapping[str, Any]
 
 
 def rows(db: apsw.Connection, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:

@@ -6,11 +6,13 @@ A term is found by the hash of its text, so its text stands in one place of the 
 
 from __future__ import annotations
 
-from typing import Final
-
 import apsw
 
 from deja_tui.store.keys import is_reserved, key_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 _CACHED: Final = 20_000
 

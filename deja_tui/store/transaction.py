@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
 import apsw
 
@@ -18,6 +17,10 @@ from deja_tui.store import layout, oplog
 from deja_tui.store.faults import StoreError
 from deja_tui.store.sql import rows, scalar
 from deja_tui.store.terms import Terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 _INDEXED: Final = "SELECT EXISTS(SELECT 1 FROM text_docsize) OR EXISTS(SELECT 1 FROM near)"
 """Whether any text was ever indexed here."""

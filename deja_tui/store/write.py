@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from deja_tui.errors import ValidationError
+from deja_tui.record import Record
 from deja_tui.store import oplog, seal, settings
 from deja_tui.store.body import SUCCESSOR, TYPE_NAMES, unfold
 from deja_tui.store.codec import TYPES, Grain, encode
@@ -27,9 +27,17 @@ from deja_tui.store.keys import (
 from deja_tui.store.sql import rows
 from deja_tui.store.transaction import Transaction
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final, Literal
+
     from deja_tui.store.derived import Rebuilt
     from deja_tui.store.ledger import LedgerEntry
+
+    MarkKind = Literal["retire", "supersede", "hide", "reopen"]
+    Origin = Literal["local", "imported"]
+else:
+    MarkKind = Origin = str
 
 _HERE_OR_GONE: Final = (
     "SELECT id, 0 FROM grain WHERE hash = ?1 UNION ALL SELECT gid, 1 FROM tombstone WHERE hash = ?1"
@@ -37,8 +45,6 @@ _HERE_OR_GONE: Final = (
 
 _LINK: Final = f"SELECT g.dead, {SUCCESSOR}, g.body FROM grain g WHERE g.hash = ?"
 
-MarkKind = Literal["retire", "supersede", "hide", "reopen"]
-Origin = Literal["local", "imported"]
 
 _INSERT: Final = (
     "INSERT INTO grain(id, type, at, hlc, ns, dead, origin, s, r, k, tool, sig, thread, vt, prev, hash, body)"
@@ -46,31 +52,43 @@ _INSERT: Final = (
 )
 
 
-class Added(NamedTuple):
+class Added(Record):
     """The answer to an add. ``new`` is False when the grain, or its source key, was already there."""
 
-    address: str
-    seq: int
-    new: bool
+    _fields = ("address", "seq", "new")
+    __slots__ = _fields
+
+    def __init__(self, address: str, seq: int, new: bool) -> None:
+        self.address = address
+        self.seq = seq
+        self.new = new
 
 
-class Head(NamedTuple):
+class Head(Record):
     """The end of a chain: its address, whether it is live, its fields under long names."""
 
-    address: str
-    live: bool
-    fields: Mapping[str, Any]
+    _fields = ("address", "live", "fields")
+    __slots__ = _fields
+
+    def __init__(self, address: str, live: bool, fields: Mapping[str, Any]) -> None:
+        self.address = address
+        self.live = live
+        self.fields = fields
 
 
-class Target(NamedTuple):
+class Target(Record):
     """A grain that is about to change."""
 
-    gid: int
-    digest: bytes
-    dead: bool
-    type: int
-    space: int
-    namespace: str
+    _fields = ("gid", "digest", "dead", "type", "space", "namespace")
+    __slots__ = _fields
+
+    def __init__(self, gid: int, digest: bytes, dead: bool, type: int, space: int, namespace: str) -> None:
+        self.gid = gid
+        self.digest = digest
+        self.dead = dead
+        self.type = type
+        self.space = space
+        self.namespace = namespace
 
 
 def refuse_reserved(type_: str, namespace: str) -> None:
@@ -411,4 +429,7 @@ def with_parent(grain: Grain, address: str) -> Grain:
     others = [parent for parent in others if parent != address]
     as_list = others or grain.type == "recommendation"
     parents: str | list[str] = [address, *others] if as_list else address
-    return grain._replace(fields={**grain.fields, "derived_from": parents})
+    fields = {**grain.fields, "derived_from": parents}
+    return Grain(
+        grain.type, grain.created_at, grain.namespace, fields, grain.extras, grain.flags, grain.ns_hash
+    )

@@ -16,7 +16,10 @@ Numbered rules, cited by tests:
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
 
 BUSY_MS: Final = 2_000
 ACTOR: Final = "hook:claude-code"

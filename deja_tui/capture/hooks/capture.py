@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
 
 from deja_tui import namespaces, spool
 from deja_tui.capture.hooks import BUSY_MS, grown, transcript
@@ -13,8 +12,13 @@ from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
 from deja_tui.intake import Intake
 from deja_tui.items import CaptureItem
+from deja_tui.record import Record
 from deja_tui.store.acts import Acts
 from deja_tui.store.places import named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _SOURCE: Final = "claude-code"
 _NAME_MAX: Final = 200
@@ -29,12 +33,16 @@ class Report:
         self.codes: list[str] = []
 
 
-class Where(NamedTuple):
+class Where(Record):
     """Which memory, and which namespace of it; None: what the file declares."""
 
-    db: str
-    namespace: str | None
-    now_ms: int
+    _fields = ("db", "namespace", "now_ms")
+    __slots__ = _fields
+
+    def __init__(self, db: str, namespace: str | None, now_ms: int) -> None:
+        self.db = db
+        self.namespace = namespace
+        self.now_ms = now_ms
 
 
 class Capture:

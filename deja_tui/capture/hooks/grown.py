@@ -6,10 +6,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
 
 import apsw
 import xxhash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _AGENTS_MAX: Final = 64
 _BUSY_MS: Final = 200

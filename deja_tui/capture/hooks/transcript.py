@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
 
 import xxhash
 
@@ -15,13 +14,18 @@ from deja_tui.capture.importers.claude_records import Reader
 from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.times import usable
 from deja_tui.items import CaptureItem
+from deja_tui.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 PIECE: Final = 8 * 1024 * 1024
 _HEAD: Final = 256
 _ROLES: Final = ("user", "assistant")
 
 
-class Piece(NamedTuple):
+class Piece(Record):
     """What one reading gave.
 
     Attributes:
@@ -33,10 +37,16 @@ class Piece(NamedTuple):
         redacted: how many secrets were taken out.
     """
 
-    items: tuple[CaptureItem, ...]
-    cursor: dict[str, Any]
-    more: bool
-    redacted: int
+    _fields = ("items", "cursor", "more", "redacted")
+    __slots__ = _fields
+
+    def __init__(
+        self, items: tuple[CaptureItem, ...], cursor: dict[str, Any], more: bool, redacted: int
+    ) -> None:
+        self.items = items
+        self.cursor = cursor
+        self.more = more
+        self.redacted = redacted
 
 
 def read(path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: int) -> Piece | None:

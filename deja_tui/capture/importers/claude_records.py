@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
 
 from deja_tui.capture import times
 from deja_tui.capture.calls import Answer, Call, CallJoin, Place
@@ -21,7 +20,12 @@ from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
 from deja_tui.items import UNKNOWN_TOOL, CaptureItem
+from deja_tui.record import Record
 from deja_tui.text import clean, strip_terminal_codes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 SOURCE: Final = "claude-code"
 EXCERPT: Final = 500  # characters of a result in its event; the tool grain holds the whole
@@ -64,12 +68,16 @@ def unfold(value: Any) -> Iterable[Any]:
     return (given | record if isinstance(record, dict) else record for record in value["loglines"])
 
 
-class _Record(NamedTuple):
-    line: int
-    raw: Mapping[str, Any]
-    uuid: str
-    parent: str
-    place: Place
+class _Record(Record):
+    _fields = ("line", "raw", "uuid", "parent", "place")
+    __slots__ = _fields
+
+    def __init__(self, line: int, raw: Mapping[str, Any], uuid: str, parent: str, place: Place) -> None:
+        self.line = line
+        self.raw = raw
+        self.uuid = uuid
+        self.parent = parent
+        self.place = place
 
 
 class _Reply:

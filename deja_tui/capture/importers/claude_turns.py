@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
 
 from deja_tui.capture.tame import Shears
+from deja_tui.record import Record
 from deja_tui.text import compact_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 UNNAMED_TOOL: Final = "(unnamed)"
 _NAME_MAX: Final = 200
@@ -51,20 +55,28 @@ _DECLINED: Final = (
 )
 
 
-class Use(NamedTuple):
+class Use(Record):
     """A tool call as the model made it. ``call_id`` is empty when it has none."""
 
-    call_id: str
-    tool: str
-    input: Any
+    _fields = ("call_id", "tool", "input")
+    __slots__ = _fields
+
+    def __init__(self, call_id: str, tool: str, input: Any) -> None:
+        self.call_id = call_id
+        self.tool = tool
+        self.input = input
 
 
-class Result(NamedTuple):
+class Result(Record):
     """What came back. ``failed`` is the format's own flag and nothing else."""
 
-    call_id: str
-    text: str
-    failed: bool
+    _fields = ("call_id", "text", "failed")
+    __slots__ = _fields
+
+    def __init__(self, call_id: str, text: str, failed: bool) -> None:
+        self.call_id = call_id
+        self.text = text
+        self.failed = failed
 
     @property
     def declined(self) -> bool:
