@@ -10,6 +10,7 @@
 * DELTA-5  A blank is written in whatever colour of text is set: only its background shows.
 * DELTA-6  The cursor is moved by the shortest way there is, and a short gap of cells that did not change is written again
   where that is shorter than to jump over it.
+* DELTA-7  A row of which much becomes blank is erased before it is written where that is shorter.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _JOIN: Final = 8  # a longer gap of equal cells is jumped over without asking wh
 _LEAST_MOVED: Final = 3
 _LEAST_SAVED: Final = 24  # bytes of the sequence that scrolls
 _MOVE: Final = 6  # bytes that place the cursor
+_WORTH: Final = 8  # blanks from which on a row may be erased first
 _EDGE: Final = -2  # the cursor stands in the last column or behind it: terminals differ
 _UNKNOWN: Final[Cell] = ("\0", PLAIN)  # a cell that is like none that can be wanted
 
@@ -74,6 +76,20 @@ class Pen:
         """The bytes so far."""
         told, self.out = "".join(self.out), []
         return told
+
+    def size(self) -> int:
+        """How many characters were collected."""
+        return sum(map(len, self.out))
+
+    def twin(self) -> Pen:
+        """A pen in the same state, to try another way with."""
+        other = Pen(bce=self.bce)
+        other.become(self)
+        return other
+
+    def become(self, other: Pen) -> None:
+        """Take over another pen's state, and what it collected."""
+        self.x, self.y, self.style, self.out = other.x, other.y, other.style, list(other.out)
 
     def place(self, x: int, y: int) -> None:
         """Move the cursor, by the shortest way (DELTA-6)."""
@@ -155,11 +171,28 @@ def draw(shown: Grid, wanted: Grid, pen: Pen) -> None:
         if doubtful(wanted.rows[y]) or doubtful(shown.rows[y]):
             _whole_row(wanted, y, pen)
         else:
-            _row(shown.rows[y], wanted.rows[y], y, pen, wanted.columns)
+            _shorter(shown.rows[y], wanted.rows[y], y, pen, wanted.columns)
     shown.copy_from(wanted)
 
 
 # --- rows -------------------------------------------------------------------------------------------
+
+
+def _shorter(old: list[Cell], new: list[Cell], y: int, pen: Pen, columns: int) -> None:
+    """Draw a row, or erase what changes of it first where that is shorter (DELTA-7)."""
+    _, last = new[-1]
+    first = next(x for x in range(columns) if old[x] != new[x])
+    blanks = sum(cell == new[-1] for cell in new[first:])
+    if _erasable(new, pen) == columns or blanks < _WORTH or columns - first < 2 * _WORTH:
+        _row(old, new, y, pen, columns)
+        return
+    other = pen.twin()
+    _row(old, new, y, pen, columns)
+    other.place(first, y)
+    other.erase_line(last.bg)
+    _row([*old[:first], *[new[-1]] * (columns - first)], new, y, other, columns)
+    if other.size() < pen.size():
+        pen.become(other)
 
 
 def _row(old: list[Cell], new: list[Cell], y: int, pen: Pen, columns: int) -> None:

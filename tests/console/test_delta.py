@@ -183,3 +183,13 @@ def test_blanks_that_look_alike_are_equal() -> None:
     assert one.rows == other.rows
     other.feed("\x1b[1;1H\x1b[7m \x1b[0m")
     assert one.rows != other.rows
+
+
+def test_a_row_that_becomes_mostly_blank_is_erased_first() -> None:
+    """DELTA-7: clearing sixty cells one by one costs sixty bytes, erasing them three."""
+    wanted, shown, pen = Grid(80, 1), Grid(80, 1), Pen()
+    for text in ("x" * 80, f"a{' ' * 60}b"):
+        wanted.feed(f"\x1b[H{text.ljust(80)}")
+        draw(shown, wanted, pen)
+        sent = pen.take()
+    assert sent == "\r\x1b[Ka\x1b[60Cb"
