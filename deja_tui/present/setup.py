@@ -26,13 +26,13 @@ from deja_tui.standing import Standing
 from deja_tui.text import clean, duration
 
 OK: Final = "ok"
-TODO: Final = "todo"
+UNDONE: Final = "todo"
 NEITHER: Final = "-"
 QUIET_MS: Final = 7 * 86_400_000
 EVERY_MS: Final = 6 * 3_600_000
 _STATE: Final = 5
 _TITLE: Final = 16
-_MEANINGS: Final[Mapping[str, str]] = {OK: "ok", TODO: "warning", NEITHER: "dim"}
+_MEANINGS: Final[Mapping[str, str]] = {OK: "ok", UNDONE: "warning", NEITHER: "dim"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Row:
     """One thing to set up.
 
     Attributes:
-        key: a stable word. state: `OK`, `TODO` or `NEITHER`. told: what the file says.
+        key: a stable word. state: `OK`, `UNDONE` or `NEITHER`. told: what the file says.
         act: what Enter does, "" nothing. right: the right that needs. why: what it is for, and what is usually wrong.
     """
 
@@ -89,7 +89,7 @@ def _unless_unnameable(row: Callable[[], Row], key: str, title: str) -> Row:
     try:
         return row()
     except DejaError as fault:
-        return Row(key, title, TODO, line(clean(fault.message)), f"{clean(fault.next_step or '')}.", ())
+        return Row(key, title, UNDONE, line(clean(fault.message)), f"{clean(fault.next_step or '')}.", ())
 
 
 class _Told:
@@ -110,7 +110,7 @@ class _Told:
         return Row(
             "namespaces",
             "namespaces",
-            OK if found.namespaces else TODO,
+            OK if found.namespaces else UNDONE,
             line(f"{len(found.namespaces)} with grains: ", spaces, more)
             if found.namespaces
             else line("none holds a grain yet; what is written goes to ", named(found.namespace)),
@@ -133,7 +133,7 @@ class _Told:
         return Row(
             "document",
             "instruction doc",
-            OK if there else TODO,
+            OK if there else UNDONE,
             told,
             "The document an agent reads first. Approved lessons may become lines of it; every version is kept.",
             (
@@ -150,7 +150,7 @@ class _Told:
         return Row(
             "queries",
             "saved queries",
-            OK if names else TODO,
+            OK if names else UNDONE,
             line(f"{len(names)}: ", joined((line(named(name)) for name in names[:8]), ", "))
             if names
             else line("none yet"),
@@ -173,10 +173,10 @@ class _Told:
         hooked = f", a hook follows {plural(found.followed, 'transcript')}" if found.followed else ""
         waits = f"; {plural(found.spooled, 'capture')} wait for the next writer" if found.spooled else ""
         if not count:
-            state, told = TODO, "0 events: not pasted, or binary not on PATH"
+            state, told = UNDONE, "0 events: not pasted, or binary not on PATH"
         elif found.last is not None and found.at - found.last >= QUIET_MS:
             ago = duration(found.at - found.last)
-            state, told = TODO, f"{count:,} events, none for {ago}: is the agent still connected?"
+            state, told = UNDONE, f"{count:,} events, none for {ago}: is the agent still connected?"
         else:
             ago = duration(max(0, found.at - (found.last or 0)))
             state, told = OK, f"{count:,} events, the last {ago} ago{hooked}"
@@ -215,7 +215,7 @@ class _Told:
         return Row(
             "analyzers",
             "analyzers",
-            OK if found.on else TODO,
+            OK if found.on else UNDONE,
             line(f"{found.on} of {found.analyzers} take part in runs"),
             "What looks for findings. Each says why it does or does not fire.",
             (
@@ -266,11 +266,11 @@ class _Told:
         command = schedule.words(self.file)
         kinds = sorted(schedule.KINDS, key=lambda kind: (kind != schedule.usual(), kind))
         if found.last_run is None:
-            state, told = TODO, "the loop never ran here"
+            state, told = UNDONE, "the loop never ran here"
         else:
             ago = duration(max(0, found.at - found.last_run))
             since = f"{plural(found.new_grains, 'grain')} since"
-            state, told = (TODO if found.stale else OK), f"last run {ago} ago, {since}"
+            state, told = (UNDONE if found.stale else OK), f"last run {ago} ago, {since}"
         return Row(
             "schedule",
             "schedule",
@@ -292,12 +292,15 @@ class _Told:
     def integrity(self, faults: int | None) -> Row:
         found = self.found
         if faults:
-            state, told = TODO, line(Span(plural(faults, "fault"), "error"), f" found: deja verify {self.db}")
+            state, told = (
+                UNDONE,
+                line(Span(plural(faults, "fault"), "error"), f" found: deja verify {self.db}"),
+            )
         elif faults == 0 or found.verified is not None:
             at = found.at if faults == 0 else found.verified or 0
             state, told = OK, line(f"found sound {duration(max(0, found.at - at))} ago")
         else:
-            state, told = TODO, line("never verified")
+            state, told = UNDONE, line("never verified")
         return Row(
             "integrity",
             "integrity",
@@ -393,4 +396,4 @@ def query_lines(new: NewQueries, room: int) -> list[Line]:
 
 def open_rows(found: Sequence[Row]) -> int:
     """How many rows are still to do."""
-    return sum(row.state == TODO for row in found)
+    return sum(row.state == UNDONE for row in found)

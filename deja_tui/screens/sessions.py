@@ -117,7 +117,6 @@ class SessionsScreen(FilteringScreen):
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        self.count_pending()
         if self.console_app.file_of is None:
             self.failed(NO_MEMORY)
             return
@@ -130,14 +129,16 @@ class SessionsScreen(FilteringScreen):
             return Listed(found, memory.sessions.names(near))
 
         self.ask("sessions", work, self.came, self.failed)
-        # many recommendations take longer than a list may: their column comes when it comes
-        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, self.failed, slow=True)
 
     def came(self, found: Listed) -> None:
         self.threads, self.names, self.fault = found.threads, dict(found.names), None
         self.read_at = self.console_app.now_ms()
         self.draw()
         self.told_again()
+        # many recommendations take longer than a list may: their column, and their number, come when they come
+        memory = self.memory
+        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, self.failed, slow=True)
+        self.count_pending()
         if self.opening and self.is_current:
             opening, self.opening = self.opening, ""
             self.open_thread(opening)

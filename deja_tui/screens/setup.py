@@ -87,7 +87,6 @@ class SetupScreen(WorkingScreen):
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        self.count_pending()
         if self.console_app.file_of is None:
             self.failed(NO_MEMORY)
             return
@@ -97,6 +96,7 @@ class SetupScreen(WorkingScreen):
     def came(self, found: Standing) -> None:
         self.found, self.fault = found, None
         self.draw()
+        self.count_pending()
         if self.wanted:
             self.select()
         self.told_again()

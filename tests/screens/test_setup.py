@@ -11,6 +11,7 @@ import pytest
 
 from deja_tui import Memory
 from deja_tui.capture import schedule, starters, wiring
+from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.policy import Policy, parse
 from deja_tui.errors import DejaError
 from deja_tui.present import setup as shown
@@ -33,7 +34,7 @@ def states(rows: list[str]) -> dict[str, str]:
 
 
 async def test_an_empty_file_says_what_there_is_to_do_and_why() -> None:
-    """Nothing is guessed: no grain, no document, no event, no run, no verification."""
+    """STA-1: nothing is guessed: no grain, no document, no event, no run, no verification."""
     async with console(recorded.no_reviews(), (120, 40), at="setup") as user:
         told = {name: words.split(" │")[0].strip() for name, words in states(user.rows).items()}
         assert list(told) == [
@@ -182,6 +183,19 @@ def test_every_state_has_its_words(tmp_path: Path) -> None:
     assert "2 captures wait for the next writer" in plain(rows["capture"].told)
     assert plain(rows["policy"].told) == "applies unasked: loop.duplicate_sweep, telemetry aggregate"
     assert rows["schedule"].state == "todo"
+
+
+def test_asking_what_is_set_up_lets_no_analyzer_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """STA-2: a page may ask at every change; it costs counts and settings."""
+
+    def look(*_: object) -> None:
+        raise AssertionError("an analyzer looked")
+
+    for one in ANALYZERS:
+        monkeypatch.setattr(type(one), "probe", look)
+        monkeypatch.setattr(type(one), "analyze", look)
+    found = recorded.demo_reviews().standing()
+    assert (found.analyzers, found.on, found.tools) == (12, 10, 60)
 
 
 def test_the_solo_policy_is_the_file_of_the_examples() -> None:
