@@ -25,6 +25,6 @@ def recorded(app: DejaApp) -> Recorded:
 
 
 def copy_lines(screen: DejaScreen, text: str, what: str, where: str) -> None:
-    """Send several lines to the terminal's clipboard; whether they arrive nobody can know, so it says where they stand."""
-    screen.app.copy_to_clipboard(text)
-    screen.say(f"{what} sent to the terminal; {where}")
+    """Offer several lines to the terminal's clipboard; whether they arrive nobody can know, so it says where they stand."""
+    sent = screen.console_app.offer(text)
+    screen.say(f"{what} {'sent to the terminal' if sent else 'are too long for its clipboard'}; {where}")
