@@ -12,7 +12,7 @@ from deja_tui.errors import DejaError
 from deja_tui.present.edits import diff_lines
 from deja_tui.present.line import Span, heading, line, wrapped
 from deja_tui.present.words import fenced, plural, short
-from deja_tui.screens.base import DejaScreen, ReadingScreen
+from deja_tui.screens.base import DejaScreen, ReadingScreen, Typed
 from deja_tui.screens.linked import GrainsAsked
 from deja_tui.text import clean
 from deja_tui.widgets.editor import MOST, Editor
@@ -35,6 +35,7 @@ class DocumentScreen(ReadingScreen, GrainsAsked):
         self.path = path
         self.document: Document | None = None
         self.typing = False
+        self.held: list[Typed] = []
 
     def compose_body(self) -> ComposeResult:
         yield Editor(id="editor")
@@ -68,6 +69,9 @@ class DocumentScreen(ReadingScreen, GrainsAsked):
             self.say(
                 f"{plural(len(found.others), 'other version')} is current too: deja doc merge", "warning"
             )
+        held, self.held = self.held, []
+        for event in held:
+            self.console_app.route(event)
 
     def failed(self, fault: DejaError) -> None:
         if self.document is None:
@@ -105,6 +109,13 @@ class DocumentScreen(ReadingScreen, GrainsAsked):
         self.pager.show([head, *wrapped(told or [line("    nothing differs")], room, 8)])
 
     # --- keys ---------------------------------------------------------------------------------------
+
+    def take(self, event: Typed) -> None:
+        """What is typed before the text is there is meant for it."""
+        if self.document is None:
+            self.held.append(event)
+        else:
+            super().take(event)
 
     def press(self, key: str, character: str | None) -> None:
         if not self.typing or self.small:

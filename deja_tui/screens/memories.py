@@ -15,11 +15,12 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.timer import Timer
 
+from deja_tui.console.keymap import key_name
 from deja_tui.errors import DejaError
 from deja_tui.present import memories as shown
 from deja_tui.present.line import Line, Span, line, plain, wrapped
 from deja_tui.present.words import age, fenced, short
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.screens.base import PlaceScreen, Typed
 from deja_tui.screens.grain import GrainScreen
 from deja_tui.screens.linked import GrainsAsked
 from deja_tui.store.browse import FOUND_LIMIT, ORDERS, VIEWS, Key, Lens, Listed, Slice, by_subject
@@ -39,6 +40,14 @@ _WINDOWS: Final = 4
 _LEAST: Final = 64
 # Views of which each slice is the whole: they have no index to go on from.
 _WHOLE: Final = ("forked", "documents")
+_OF_A_ROW: Final = (
+    "memories.open",
+    "memories.graph",
+    "memories.edit",
+    "app.copy",
+    "app.command",
+    "app.copy_cal",
+)
 
 
 class MemoriesScreen(PlaceScreen, GrainsAsked):
@@ -64,6 +73,7 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.fault: DejaError | None = None
         self.read_at = 0
         self.wanted = ""
+        self.held: list[Typed] = []
         self.moved_at = float("-inf")
         self.resting: Timer | None = None
 
@@ -175,6 +185,7 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.stretch = Stretch(page.total, page.start, [row.address for row in page.rows])
         self.draw()
         self.more()
+        self.give_back()
 
     def failed(self, fault: DejaError) -> None:
         self.fault, self.reading = fault, None
@@ -184,6 +195,7 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
             since = age(self.console_app.now_ms() - self.read_at)
             self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
         self.draw()
+        self.held.clear()
 
     def look(self, lens: Lens) -> None:
         """Show another list, from its beginning."""
@@ -296,6 +308,27 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.more()
 
     # --- keys ---------------------------------------------------------------------------------------
+
+    def take(self, event: Typed) -> None:
+        """What needs a row waits until one is read, and what was typed after it with it: it may be meant for an editor."""
+        if self.held or self.premature(event):
+            self.held.append(event)
+        else:
+            super().take(event)
+
+    def premature(self, event: Typed) -> bool:
+        """Whether a key is about a row that is still being read."""
+        reading = self.page is None and self.fault is None and self.ready and not self.editor.active
+        if not reading or not isinstance(event, events.Key):
+            return False
+        action = self.console_app.keymap.find(self.scope, key_name(event.key, event.character))
+        return action is not None and action.id in _OF_A_ROW
+
+    def give_back(self) -> None:
+        """Use what waited."""
+        held, self.held = self.held, []
+        for event in held:
+            self.console_app.route(event)
 
     def press(self, key: str, character: str | None) -> None:
         if self.editor.active and not self.small:

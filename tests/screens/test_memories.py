@@ -390,6 +390,14 @@ async def test_a_document_is_edited_looked_at_and_saved_as_a_new_version(tmp_pat
         assert memory.docs.view(remembered.DOC).text == "somebody else\n"
 
 
+async def test_what_is_typed_ahead_reaches_the_editor() -> None:
+    """A view, E and a text in one write: none of the text acts as a key of the list, or of the editor's page."""
+    async with console(**HERE) as user:
+        await user.burst(*"fffffE", "end", *" quite q1")
+        assert isinstance(user.screen, DocumentScreen)
+        assert user.screen.editor.draft.here == "# Agent quite q1"
+
+
 async def test_a_reader_looks_and_edits_nothing() -> None:
     """READ-ONLY: everything is shown, E names the flag; what is no document is not edited."""
     async with console(**HERE, rights=reader()) as user:
