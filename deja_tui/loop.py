@@ -257,12 +257,19 @@ class Loop(Settings):
             if fault.code != "STO-E004":
                 raise
 
-    def queue(self, status: str | None = "pending") -> list[QueueRow]:
-        """Rows in queue order. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""
+    def queue(self, status: str | None = "pending", *, limit: int | None = None) -> list[QueueRow]:
+        """Rows in queue order, at most ``limit``. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""
         self._memory.who.need("read")
         if status is not None and status not in STATUSES:
             raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
-        return reports.queue(self._substrate, None if status is None else (status,))
+        return reports.queue(self._substrate, None if status is None else (status,), limit=limit)
+
+    def waiting(self, status: str = "pending") -> int:
+        """How many rows `queue` has of one of the six statuses; none of them is read. Raises VAL-E001 on another word."""
+        self._memory.who.need("read")
+        if status not in STATUSES:
+            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        return reports.waiting(self._substrate, status)
 
     def resolve(self, address: str) -> str:
         """The full address of a unique start. Raises LOP-E040, VAL-E001 (no text), or MEM-E004 with the matches."""

@@ -21,27 +21,46 @@ from deja_tui.engine.wire import read_recommendation
 from deja_tui.errors import DejaError
 
 
-def queue(substrate: Substrate, statuses: Iterable[str] | None) -> list[QueueRow]:
-    """Rows in queue order; None: every status.
+def queue(
+    substrate: Substrate, statuses: Iterable[str] | None, *, limit: int | None = None
+) -> list[QueueRow]:
+    """Rows in queue order, at most ``limit`` of them; ``statuses`` None: every status.
 
     One that came from another copy is folded under ours with the same finding: it is not listed, and blocks nothing (D5).
     An open one whose analyzer has looked here since it came, and has not found it, is listed with all statuses only.
     """
+    listed, theirs = _listed(substrate, statuses)
+    rows: list[QueueRow] = []
+    for row in listed:
+        if limit is not None and len(rows) >= limit:
+            break
+        found = _readable_row(substrate, row)
+        if found is not None:
+            rows.append(found if row.foreign else replace(found, folded=theirs[row.identity]))
+    return rows
+
+
+def waiting(substrate: Substrate, status: str) -> int:
+    """How many rows `queue` has of a status, from the ledger alone: no recommendation is read."""
+    return len(_listed(substrate, (status,))[0])
+
+
+def _listed(
+    substrate: Substrate, statuses: Iterable[str] | None
+) -> tuple[list[LedgerRow], Mapping[str, int]]:
+    """The rows of a queue in its order, and how often each finding came from another copy."""
     listed = views.ledger(substrate, statuses)
     theirs = Counter(row.identity for row in listed if row.foreign)
+    if not theirs:
+        return listed, theirs
     if statuses is not None:
         listed = _without_undead(substrate, listed)
     ours = {
         identity
-        for identity, rows in (views.ledger_by_identity(substrate, list(theirs)) if theirs else {}).items()
+        for identity, rows in views.ledger_by_identity(substrate, list(theirs)).items()
         if not all(row.foreign for row in rows)
     }
-    rows = []
-    for row in listed:
-        found = None if row.foreign and row.identity in ours else _readable_row(substrate, row)
-        if found is not None:
-            rows.append(found if row.foreign else replace(found, folded=theirs[row.identity]))
-    return rows
+    return [row for row in listed if not (row.foreign and row.identity in ours)], theirs
 
 
 def _without_undead(substrate: Substrate, rows: list[LedgerRow]) -> list[LedgerRow]:

@@ -693,7 +693,7 @@ class PlaceScreen(DejaScreen):
 
     def count_pending(self) -> None:
         """Ask how many recommendations wait, for the title."""
-        self.ask("pending", lambda reviews: len(reviews.queue("pending")), self.counted)
+        self.ask("pending", lambda reviews: reviews.waiting(), self.counted)
 
     def counted(self, pending: int) -> None:
         if pending != self.console_app.pending:

@@ -34,6 +34,8 @@ SORTS: Final = ("severity", "newest", "most evidence")
 LIST_SIDE: Final = 50
 PREVIEW_LEAST: Final = 5
 REST_SECONDS: Final = 0.06
+# So many rows are read before anything is pressed: some pages, so that a long queue opens as fast as a short one.
+FIRST_ROWS: Final = 200
 _KEPT: Final = 64
 _OF_A_ROW: Final = ("open", "walk", "evidence", "trail", "sort")
 
@@ -83,6 +85,10 @@ class QueueScreen(PlaceScreen):
         self.moved_at = float("-inf")
         self.previewing = ""
         self.whole = False
+        # How many rows there are while only the first of them were read, else None; whether the last one is wanted.
+        self.total: int | None = None
+        self.to_last = False
+        self.reading: int | None = None
         self.list_height = ""
         self.resting: Timer | None = None
 
@@ -132,22 +138,38 @@ class QueueScreen(PlaceScreen):
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        status = self.status
-        self.ask("queue", lambda reviews: reviews.queue(status), self.came, self.failed)
+        """Read the rows: at first those one can see and a few pages more, everything once a key is pressed."""
+        status, known = self.status, self.all_rows is not None
+        if known or status is None or self.wanted or self.sort.name != SORTS[0]:
+            self.ask("queue", lambda reviews: reviews.queue(status), self.came, self.failed)
+        else:
+            self.ask(
+                "queue",
+                lambda reviews: (reviews.queue(status, limit=FIRST_ROWS), reviews.waiting(status)),
+                lambda found: self.came(*found),
+                self.failed,
+            )
 
-    def came(self, rows: list[QueueRow]) -> None:
-        self.all_rows = rows
+    def came(self, rows: list[QueueRow], total: int | None = None) -> None:
+        """Rows were read; ``total`` tells how many there are where these are only the first."""
+        completed = self.total is not None
+        self.all_rows, self.reading = rows, None
+        self.total = None if total is None or len(rows) < FIRST_ROWS else total
         if self.status == "pending":
-            self.console_app.pending = len(rows)
+            self.console_app.pending = self.total or len(rows)
         self.read_at = self.console_app.now_ms()
         self.fault = None
-        self.stale = set(self.details)
+        if not completed:
+            self.stale = set(self.details)
         self.draw()
+        if self.to_last and self.total is None:
+            self.to_last = False
+            super().do_last()
         self.told_again()
 
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
-        self.asked_again = False
+        self.asked_again, self.reading = False, None
         self.say_error(fault)
         if self.all_rows is not None:
             since = age(self.console_app.now_ms() - self.read_at)
@@ -187,7 +209,7 @@ class QueueScreen(PlaceScreen):
     def draw_around(self) -> None:
         """Title and hints: they follow the selection."""
         rows, row = self.rows, self.row
-        place = f"{self.listing.selected + 1}/{len(rows)}" if rows else "0/0"
+        place = f"{self.listing.selected + 1}/{self.total or len(rows)}" if rows else "0/0"
         status = "all" if self.status is None else shown.status_word(self.status)
         self.place_title(
             f"{status}  {place}",
@@ -362,6 +384,9 @@ class QueueScreen(PlaceScreen):
     # --- keys ---------------------------------------------------------------------------------------
 
     def press(self, key: str, character: str | None) -> None:
+        if self.total is not None and self.reading != self.total:
+            self.reading = self.total
+            self.load()
         if self.editor.active and not self.small:
             self.type(key, character)
         else:
@@ -390,6 +415,10 @@ class QueueScreen(PlaceScreen):
         self.editor.put_away()
         self.remove_class("-typing")
         self.draw()
+
+    def do_last(self) -> None:
+        self.to_last = self.total is not None
+        super().do_last()
 
     def do_filter(self) -> None:
         self.add_class("-typing")

@@ -296,6 +296,8 @@ def test_foreign_recommendations_are_shown_and_decided_by_nobody(
             decide(address, because="as they said")
     assert len(two.recall("d")) == 2
     two.loop.run()
+    assert two.loop.waiting() == len(two.loop.queue()), "counted without reading one of them"
+    assert two.loop.queue(limit=1) == two.loop.queue()[:1]
     own = [row for row in two.loop.queue() if not row.foreign]
     shown = two.loop.show(own[0].address).recommendation
     assert shown.identity == two.loop.show(address).recommendation.identity

@@ -61,9 +61,13 @@ class FakeReviews:
         if fault is not None:
             raise fault
 
-    def queue(self, status: str | None = "pending") -> list[QueueRow]:
+    def queue(self, status: str | None = "pending", *, limit: int | None = None) -> list[QueueRow]:
         self.stumble("queue")
-        return [build.row_of(detail) for detail in self.details.values() if status in (None, detail.status)]
+        rows = [build.row_of(detail) for detail in self.details.values() if status in (None, detail.status)]
+        return rows[:limit]
+
+    def waiting(self, status: str = "pending") -> int:
+        return len(self.queue(status))
 
     def show(self, address: str, *, allow_destructive: bool = False) -> Detail:
         self.stumble("show")

@@ -493,3 +493,19 @@ async def test_the_terminals_cursor_stands_on_the_selected_row() -> None:
         assert tuple(user.app.cursor_position) == (0, 2)
         await user.press("j")
         assert tuple(user.app.cursor_position) == (0, 3)
+
+
+async def test_a_long_queue_opens_with_its_first_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of all is there at once, the rows once a key is pressed; the last row is the last of all."""
+    monkeypatch.setattr("deja_tui.screens.queue.FIRST_ROWS", 2)
+    async with console() as user:
+        assert "[3 Queue:3]" in user.title
+        assert "  1/3  " in user.title
+        assert len(user.screen.rows) == 2
+        await user.press("G")
+        assert len(user.screen.rows) == 3
+        assert "  3/3  " in user.title
+        await user.press("f")
+        assert "1/1" in user.title or "0/0" in user.title
+        await user.press("o")
+        assert user.screen.total is None
