@@ -24,7 +24,7 @@ from tests.screens import remembered
 from tests.screens.fake import FakeReviews
 from tests.screens.test_hostile import sane
 from tests.screens.user import FILE, console, reader
-from tests.support import NOW
+from tests.support import NOW, shared
 
 HERE: dict[str, Any] = {"grains": remembered.opened, "at": "memories"}
 
@@ -424,6 +424,33 @@ async def test_hostile_lists_keep_their_columns(size: tuple[int, int]) -> None:
             await user.press("ctrl+d")
 
 
+async def test_every_collected_hostile_file_in_list_page_and_document(tmp_path: Path) -> None:
+    """Each line of each file as a call's result and as a note, and the file as a document: nothing acts or shifts."""
+    with Memory.open(tmp_path / "m.deja", clock=remembered.Clock(NOW - 900_000)) as memory:
+        files = sorted(path for path in shared("hostile").rglob("*") if path.is_file())
+        assert len(files) > 20
+        for number, path in enumerate(files):
+            text = path.read_bytes().decode("utf-8", "surrogateescape")[:20_000]
+            for line in text.split("\n")[:4]:
+                memory.record_tool_call(path.name, line[:3_000] or "nothing", True, thread=line[:80] or None)
+                memory.add_observation(f"note {line[:3_000]}", observer_id=line[:80] or "nobody")
+            memory.docs.create(f"/memories/{number}.md", text)
+        async with console(size=(80, 24), grains=memory, at="memories") as user:
+            for _ in range(8):
+                sane(user)
+                await user.press("ctrl+d")
+            await user.press(*"fffff")
+            screen = cast(MemoriesScreen, user.screen)
+            assert screen.lens.view == "documents"
+            for place in range(0, len(files), 6):
+                screen.listing.move_to(place)
+                await user.press("enter", "]", "]")
+                sane(user)
+                await user.press("ctrl+d")
+                sane(user)
+                await user.press("h")
+
+
 def _cell(row: str, place: int) -> str:
     from deja_tui.text import cells
 
@@ -435,7 +462,7 @@ def _cell(row: str, place: int) -> str:
     return ""
 
 
-@pytest.mark.parametrize("name,size", in_turn([(80, 24), (120, 40)])[::5])
+@pytest.mark.parametrize("name,size", in_turn([(80, 24), (120, 40)])[::8])
 async def test_hostile_grains_on_every_page(name: str, size: tuple[int, int], tmp_path: Path) -> None:
     """Grain, versions, surroundings, editor, preview, filter: nothing acts, shifts or hides."""
     bad = HOSTILE[name][:2_000]
