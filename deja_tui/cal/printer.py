@@ -3,18 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from deja_tui.cal import ast
 from deja_tui.cal.words import PLURAL_OF
-from deja_tui.text import door
-
-_ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
-
-
-def quote(text: str) -> str:
-    """``text`` as a string literal."""
-    return '"' + door(text).translate(_ESCAPES) + '"'
+from deja_tui.text import quote as quote
 
 
 def number(value: int | float) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from deja_tui.cal import ast
-from deja_tui.cal.parser import parse_script
 from deja_tui.capture.templates import NAMES, script
+
+if TYPE_CHECKING:
+    from deja_tui.cal import ast
 
 # one is empty, the other is a story with moments of its own and no plain script
 _NOTHING: Final = ("blank", "demo")
@@ -54,6 +55,8 @@ class NewQueries:
 
 def documents() -> tuple[NewDocument, ...]:
     """The instruction documents that templates begin with, in the order of the templates."""
+    from deja_tui.cal import ast  # the language costs a console that begins nothing its start-up
+
     return tuple(
         NewDocument(name, node.path, node.text)
         for name in NAMES
@@ -64,6 +67,8 @@ def documents() -> tuple[NewDocument, ...]:
 
 def queries(there: Collection[str]) -> tuple[NewQueries, ...]:
     """The saved queries of each template, without those whose names are taken; a template with none left is left out."""
+    from deja_tui.cal import ast  # as above
+
     found = []
     for name in NAMES:
         text = script(name)
@@ -77,7 +82,9 @@ def queries(there: Collection[str]) -> tuple[NewQueries, ...]:
     return tuple(found)
 
 
-def _statements(template: str) -> list[object]:
+def _statements(template: str) -> list[ast.Statement]:
+    from deja_tui.cal.parser import parse_script  # as above
+
     if template in _NOTHING:
         return []
     return [program.query.statement for program in parse_script(script(template))]

@@ -29,6 +29,7 @@ from deja_tui.cal.results import (
     Taken,
 )
 from deja_tui.cal.rows import Row
+from deja_tui.cal.words import MAX_ROWS
 from deja_tui.engine.templates import render as summary_of
 from deja_tui.errors import DejaError
 from deja_tui.present.cal_lines import lines_of
@@ -41,6 +42,7 @@ PREVIEW_FORMAT: Final = "sml"
 _TEXT_LIMIT: Final = 100_000
 _SAID_LIMIT: Final = 400
 _BAR: Final = 24
+_MORE: Final = f"LIMIT takes up to {MAX_ROWS:,}"
 _LEAST_COLUMN: Final = 6
 _GUTTER: Final = Span("| ", "dim")
 _WRITTEN: Final = ("new_hash", "hash", "old_hash")
@@ -49,13 +51,12 @@ _OWN_WORDS: Final = ("fact", "event", "tool")
 
 
 class Item(NamedTuple):
-    """A row. ``line`` draws it in so many cells; ``fields`` are those of the grain, for a page of its own."""
+    """A row. ``line`` draws it in so many cells."""
 
     key: str
     address: str
     recommendation: bool
     line: Callable[[int], Line]
-    fields: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Sheet:
         text: draws the text in so many cells; None for a result that is only rows.
         warnings: of the statement, each with its code.
         lead: sentences above the rows.
+        more: how more rows are had; "" where these are all.
     """
 
     told: str
@@ -77,6 +79,7 @@ class Sheet:
     text: Callable[[int], list[Line]] | None = None
     warnings: tuple[str, ...] = ()
     lead: tuple[Line, ...] = ()
+    more: str = ""
 
 
 def _summary(told: Mapping[str, Any]) -> str:
@@ -93,7 +96,8 @@ def sheet(result: Result, now_ms: int) -> Sheet:
             return _assembled(result, now_ms)
         case Grains():
             items, head = _rows(result.rows, now_ms)
-            return Sheet(_counted(result), items, head, warnings=result.warnings)
+            more = "" if result.total_available <= len(result.rows) else _MORE
+            return Sheet(_counted(result), items, head, warnings=result.warnings, more=more)
         case Formatted():
             return _formatted(result.text, result.format, result.grain_count, result.taken, result.warnings)
         case MultiFormatted():
@@ -125,7 +129,7 @@ def _counted(result: Grains) -> str:
     if result.total_available <= count:
         return plural(count, "row")
     sure = {"exact": "", "minimum": "at least ", "estimate": "about "}[result.total]
-    return f"{count:,} of {sure}{result.total_available:,} rows, LIMIT takes up to 1,000"
+    return f"{count:,} of {sure}{result.total_available:,} rows"
 
 
 def _rows(rows: Sequence[Row], now_ms: int) -> tuple[tuple[Item, ...], Callable[[int], Line] | None]:
@@ -148,7 +152,7 @@ def _keys(rows: Sequence[Row]) -> list[str]:
 def _grains(rows: Sequence[Row], now_ms: int) -> tuple[Item, ...]:
     digits = unique_length(row.hash for row in rows)
     return tuple(
-        Item(key, row.hash, _is_recommendation(row), _drawn(row, digits, now_ms), row.fields)
+        Item(key, row.hash, _is_recommendation(row), _drawn(row, digits, now_ms))
         for key, row in zip(_keys(rows), rows, strict=True)
     )
 
@@ -206,7 +210,7 @@ def _columns(rows: Sequence[Row]) -> tuple[tuple[Item, ...], Callable[[int], Lin
         return lambda room: laid(told[place], room, "")
 
     items = tuple(
-        Item(key, row.hash, _is_recommendation(row), row_of(place), row.fields)
+        Item(key, row.hash, _is_recommendation(row), row_of(place))
         for place, (key, row) in enumerate(zip(_keys(rows), rows, strict=True))
     )
     return items, lambda room: laid(heads, room, "dim")
@@ -281,7 +285,7 @@ def _taken_rows(taken: Taken | None) -> tuple[Item, ...]:
 
     def item(address: str, word: str, number: int) -> Item:
         told = line(Span(short(address, digits), "address"), f"  {word}")
-        return Item(f"{address} {number}", address, False, lambda room: told, {})
+        return Item(f"{address} {number}", address, False, lambda room: told)
 
     marked = [*((one, "in") for one in taken.included), *((one, "left out") for one in taken.dropped)]
     return tuple(item(address, word, number) for number, (address, word) in enumerate(marked))
@@ -324,7 +328,7 @@ def _answer(result: Answer, now_ms: int) -> Sheet:
     if result.kind in _WRITES or values.get("exists"):
         address = next((str(values[name]) for name in _WRITTEN if values.get(name)), "")
         drawn = line(Span(short(address), "address"), f"  {told}")
-        items = (Item(address, address, False, lambda room: drawn, {}),) if address else ()
+        items = (Item(address, address, False, lambda room: drawn),) if address else ()
         return Sheet(told, items, warnings=result.warnings)
     return Sheet(told, text=lambda room: _text_of(result, room), warnings=result.warnings)
 
@@ -340,7 +344,7 @@ def _versions(versions: Sequence[Mapping[str, Any]], now_ms: int) -> tuple[Item,
             Span(f"replaced by {short(replaced, digits)}  " if replaced else "", "dim"),
             value_of(told["object"], _SAID_LIMIT),
         )
-        return Item(told["hash"], told["hash"], False, lambda room: drawn, told)
+        return Item(told["hash"], told["hash"], False, lambda room: drawn)
 
     return tuple(map(item, versions))
 
@@ -356,14 +360,6 @@ def _json_grains(rows: Sequence[Row], now_ms: int) -> tuple[Item, ...]:
 def plan_lines(result: Result, room: int) -> list[Line]:
     """What EXPLAIN tells, for a pane or a page."""
     return [heading("How it was carried out", room), *_text_of(result, room)]
-
-
-def field_lines(item: Item, room: int) -> list[Line]:
-    """Every field of a row."""
-    lines = [heading(f"{short(item.address)}, every field", room)]
-    for name, value in sorted(item.fields.items()):
-        lines.extend(wrap(line(named(name, "dim"), "  ", value_of(value)), room, 4))
-    return lines
 
 
 # --- errors, questions, refusals --------------------------------------------------------------------
@@ -414,7 +410,7 @@ def refusal(told: str, step: str, about: Sequence[str]) -> Sheet:
 
     def item(address: str) -> Item:
         drawn = line(Span(short(address), "address"), "  the recommendation")
-        return Item(address, address, True, lambda room: drawn, {})
+        return Item(address, address, True, lambda room: drawn)
 
     return Sheet("refused", tuple(map(item, about)), lead=lead)
 

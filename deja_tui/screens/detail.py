@@ -157,7 +157,8 @@ class DetailScreen(ReadingScreen):
             threads = (thread_of(one.fields or {}) for one in self.detail.evidence)
             return next((thread for thread in threads if thread), "")
         measured = body.address if self.detail.outcomes else body.analyzer
-        return {"analyzers": body.analyzer, "outcomes": measured}.get(place, "")
+        there = {"analyzers": body.analyzer, "outcomes": measured, "query": body.evidence_query or ""}
+        return there.get(place, "")
 
     # --- what keys do -------------------------------------------------------------------------------
 

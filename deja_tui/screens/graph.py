@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from deja_tui.cal.printer import quote
 from deja_tui.present import graph as shown
 from deja_tui.present.line import Span, clip, line
 from deja_tui.present.linked import Item
 from deja_tui.present.words import named
 from deja_tui.screens.linked import LinkScreen
 from deja_tui.store.graph import DEPTHS, Neighbourhood
+from deja_tui.text import quote
 
 _NAME: Final = 40
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.timer import Timer
 
 from deja_tui.console.feed import Reviews, Statements
 from deja_tui.engine.objects import Detail
 from deja_tui.errors import DejaError
 from deja_tui.present.line import Line, Part, Span, line, wrap
-from deja_tui.present.words import fenced, plural
+from deja_tui.present.words import fenced
 from deja_tui.screens.base import EDGED, SIDE, PlaceScreen
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.text import clean, fold
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from deja_tui.present.query import Item, Sheet
 
 Found = TypeVar("Found")
-BELOW: Final = 7
+BELOW: Final = 6
+# A held key redraws the second part only when it rests (the queue does the same).
+HELD_SECONDS: Final = 0.06
 LEAD_ROWS: Final = 8
 SETTLE_SECONDS: Final = 0.15
 # A letter that belongs to a word somebody goes on typing is no answer to a question.
@@ -92,13 +95,12 @@ class QueryScreen(PlaceScreen):
     def __init__(self) -> None:
         super().__init__()
         self.section = "saved"
-        self.overlay = ""
+        self.explaining = False
         self.sheet: Sheet | None = None
         self.fault: DejaError | None = None
         self.question: Question | None = None
         self.plan: Callable[[int], list[Line]] | None = None
         self.plan_of = ""
-        self.opened: Item | None = None
         self.queries: Sequence[Saved] | None = None
         self.items: Sequence[tuple[str, Callable[[int], Line]]] = ()
         self.shown: list[int] = []
@@ -117,6 +119,8 @@ class QueryScreen(PlaceScreen):
         self.painted: float | None = 0.0
         self.quiet_until = float("-inf")
         self.visited = False
+        self.moved_at = float("-inf")
+        self.resting: Timer | None = None
 
     def compose_body(self) -> ComposeResult:
         hint = line(Span("i types a statement, for example ", "dim"), Span(EXAMPLE, "dim"))
@@ -169,7 +173,7 @@ class QueryScreen(PlaceScreen):
     @property
     def reading_text(self) -> bool:
         """Whether the main part is a text that scrolls."""
-        if self.question is not None or self.overlay:
+        if self.question is not None or self.explaining:
             return True
         if self.section not in self.answers:
             return False
@@ -244,6 +248,8 @@ class QueryScreen(PlaceScreen):
                 self.run_saved(query)
                 return
         if is_statement(what):
+            # What was being typed can be had back with the arrow.
+            self.console_app.typed.add(self.editor.text)
             self.editor.put(what)
             self.run(self.editor.text)
             return
@@ -292,7 +298,7 @@ class QueryScreen(PlaceScreen):
         if stop is not self.stop or not self.is_attached:
             return
         seconds = int(self.console_app.ticks.now() - self.began)
-        self.say(f"reading for {plural(seconds, 'second')} …  Esc stops it")
+        self.say(f"reading … {seconds} s, Esc stops it" if seconds else "reading … Esc stops it")
         self.set_timer(1.0, lambda: self.tell_running(stop))
 
     def answered(self, found: tuple[Outcome, Sheet | None]) -> None:
@@ -301,7 +307,7 @@ class QueryScreen(PlaceScreen):
         outcome, sheet = found
         self.stop = None
         self.took = self.console_app.ticks.now() - self.began
-        self.fault, self.overlay, self.plan, self.plan_of = None, "", None, ""
+        self.fault, self.explaining, self.plan, self.plan_of = None, False, None, ""
         if isinstance(outcome, Question):
             self.question, self.section = outcome, self.answers[0]
             self.painted = None
@@ -335,7 +341,7 @@ class QueryScreen(PlaceScreen):
             self.say("stopped: nothing more is read", "warning")
             self.draw()
             return
-        self.fault, self.overlay, self.sheet, self.reads = fault, "", None, False
+        self.fault, self.explaining, self.sheet, self.reads = fault, False, None, False
         self.statement = self.asked
         place = getattr(fault, "place", None)
         if self.editor.active and self.editor.text == self.asked and place is not None:
@@ -385,7 +391,7 @@ class QueryScreen(PlaceScreen):
     @property
     def has_beside(self) -> bool:
         """Whether there is a second part: the selected saved query, or where there is room the plan of a result."""
-        if self.question is not None or self.overlay:
+        if self.question is not None or self.explaining:
             return False
         if self.section == "saved":
             return bool(self.queries)
@@ -418,15 +424,13 @@ class QueryScreen(PlaceScreen):
 
     def text_lines(self) -> list[Line]:
         """The text of the main part."""
-        from deja_tui.present.query import error_lines, field_lines, question_lines
+        from deja_tui.present.query import error_lines, question_lines
 
         room = self.room
         if self.question is not None:
             asked = self.question
             return question_lines(asked.cls, asked.rights, asked.statement, asked.replaces, room)
-        if self.overlay == "row" and self.opened is not None:
-            return field_lines(self.opened, room)
-        if self.overlay == "explain":
+        if self.explaining:
             return self.plan(room) if self.plan is not None else [line(Span("reading …", "dim"))]
         if self.fault is not None:
             return error_lines(self.fault, room)
@@ -487,10 +491,8 @@ class QueryScreen(PlaceScreen):
         for name in self.sections:
             told = f"{_LABELS[name]}{counts.get(name, '')}"
             parts.append(Span(f"[{told}]", "strong") if name == self.section else Span(f" {told} ", "dim"))
-        if self.overlay:
-            parts.append(
-                line("  ", Span("EXPLAIN" if self.overlay == "explain" else "every field", "strong"))
-            )
+        if self.explaining:
+            parts.append(line("  ", Span("EXPLAIN", "strong")))
         if self.section in self.answers:
             parts.append(line("  ", *self.outcome()))
         return line(*parts)
@@ -503,8 +505,9 @@ class QueryScreen(PlaceScreen):
             return line(Span("not run", "error"))
         if self.sheet is None:
             return ()
-        milliseconds = round(self.took * 1000)
-        return line(self.sheet.told, Span(f"  {milliseconds:,} ms" if self.reads else "", "dim"))
+        took = f"  {round(self.took * 1000):,} ms" if self.reads else ""
+        more = f"  {self.sheet.more}" if self.sheet.more else ""
+        return line(self.sheet.told, Span(took + more, "dim"))
 
     def draw_hints(self) -> None:
         hints = self.part(Hints, "hints")
@@ -568,10 +571,23 @@ class QueryScreen(PlaceScreen):
         ]
 
     def moved(self) -> None:
-        """Another row is selected."""
-        if self.section == "saved":
-            self.draw_beside()
+        """Another row is selected: title and second part follow in the same paint, under a held key once it rests."""
         self.draw_around()
+        if self.section != "saved":
+            return
+        now = self.console_app.ticks.now()
+        held, self.moved_at = now - self.moved_at < HELD_SECONDS, now
+        if self.resting is not None:
+            self.resting.stop()
+            self.resting = None
+        if held:
+            self.resting = self.set_timer(HELD_SECONDS, self.draw_rested)
+        else:
+            self.draw_beside()
+
+    def draw_rested(self) -> None:
+        if self.is_current:
+            self.draw_beside()
 
     def go_to(self, section: str, *, fresh: bool = False) -> None:
         """Another section, on the row that was selected there; a fresh result on its first."""
@@ -582,7 +598,7 @@ class QueryScreen(PlaceScreen):
             self.text_pager.top = 0
         if section != self.section or fresh:
             self.wanted = ""
-        self.section, self.overlay = section, ""
+        self.section, self.explaining = section, False
         self.draw()
         keys, wanted = list(self.listing.keys), self.chosen_keys.get(section)
         self.listing.move_to(keys.index(wanted) if wanted in keys else 0)
@@ -797,11 +813,10 @@ class QueryScreen(PlaceScreen):
         """The recommendation, or everything about a grain."""
         if item.recommendation:
             self.ask("open", lambda reviews: reviews.show(item.address), self.open_recommendation)
-        elif "memories" in self.console_app.places and item.address:
-            self.console_app.go("memories", item.address)
-        elif item.fields:
-            self.opened, self.overlay = item, "row"
-            self.draw()
+        elif item.address:
+            from deja_tui.screens.grain import GrainScreen
+
+            self.app.push_screen(GrainScreen(item.address), lambda _: self.reload())
 
     def open_recommendation(self, detail: Detail) -> None:
         screen = DetailScreen(detail.recommendation.address, known=detail)
@@ -809,10 +824,10 @@ class QueryScreen(PlaceScreen):
 
     def do_explain(self) -> None:
         """The plan instead of the rows, and back."""
-        if self.overlay == "explain":
+        if self.explaining:
             self.do_back()
         elif self.section in self.answers and self.sheet is not None and self.reads:
-            self.overlay = "explain"
+            self.explaining = True
             self.ask_plan()
             self.draw()
         else:
@@ -849,8 +864,8 @@ class QueryScreen(PlaceScreen):
         """Stop what runs, else leave what covers the rows, else clear the filter."""
         if self.stop is not None:
             self.stop.set()
-        elif self.overlay:
-            self.overlay = ""
+        elif self.explaining:
+            self.explaining = False
             self.draw()
         elif self.wanted:
             self.wanted = ""

@@ -183,7 +183,9 @@ class Statement(Widget):
     def take(self, key: str, character: str | None) -> bool:
         """Use a key press; False when it is no editing key and no text."""
         changed = press(self.edited, key)
-        if changed is None and character is not None and character.isprintable():
+        # Esc and a letter in one read arrive as one key with alt: that letter was meant for what Esc leads to.
+        chord = key.startswith(("alt+", "ctrl+"))
+        if changed is None and character is not None and character.isprintable() and not chord:
             changed = insert(self.edited, character)
         if changed is None:
             return False

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,6 +15,7 @@ from deja_tui.cal import CalError
 from deja_tui.console.actions import Rights
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.grain import GrainScreen
 from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
@@ -27,7 +29,8 @@ ADD = 'ADD fact SET subject = "acme" SET relation = "likes" SET object = "tea" R
 
 
 def query(size: tuple[int, int] = (80, 24), **options: Any) -> AbstractAsyncContextManager[User]:
-    return console(options.pop("on", None) or opened(), size, **{"at": "query", **options})
+    on: Any = options.pop("on", None) or opened()
+    return console(on, size, **{"at": "query", "grains": on.memory, **options})
 
 
 async def ask(user: User, text: str) -> None:
@@ -83,7 +86,7 @@ async def test_one_line_becomes_several_on_demand() -> None:
         assert user.rows[2] == '     XWHERE subject = "acme"'
         await user.press("backspace", "enter")
         assert user.rows[4].startswith(" [Result]")
-        assert "1 of 2 rows, LIMIT takes up to 1,000" in user.text
+        assert "1 of 2 rows  0 ms  LIMIT takes up to 1,000" in user.text
 
 
 async def test_tab_goes_on_with_the_word() -> None:
@@ -187,9 +190,19 @@ async def test_a_row_opens_what_it_is_and_h_comes_back() -> None:
         assert isinstance(user.screen, QueryScreen)
         await ask(user, FACTS)
         await user.press("right")
+        assert isinstance(user.screen, GrainScreen)
         assert "green tea" in user.text
         await user.press("h")
-        assert user.marked()
+        assert "green tea" in user.marked()
+        user.app.push_screen(DetailScreen(opened().queue()[0].address))
+        await user.settle()
+        user.screen.detail = replace(
+            user.screen.detail,
+            recommendation=replace(user.screen.detail.recommendation, evidence_query="RECALL goals"),
+        )
+        await user.press("8")
+        assert user.rows[1] == "CAL> RECALL goals"
+        assert "confirm the flight" in user.marked()
 
 
 async def test_the_plan_stands_beside_the_rows_or_comes_with_e() -> None:
@@ -484,7 +497,7 @@ async def test_a_statement_that_reads_long_is_told_and_stopped(monkeypatch: pyte
         await user.pilot.pause(0)
         assert begun.wait(5)
         user.screen.tell_running(user.screen.stop)
-        assert user.flash.startswith("reading for")
+        assert user.flash == "reading … Esc stops it"
         user.screen.key(_key("escape"))
         await user.settle()
         assert user.flash == "stopped: nothing more is read"
