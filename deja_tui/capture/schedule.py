@@ -7,13 +7,13 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final
-from xml.sax.saxutils import escape
 
 from deja_tui.capture import wiring
 from deja_tui.errors import ValidationError
@@ -56,7 +56,7 @@ def launchd(every_ms: int, command: Sequence[str]) -> list[str]:
         f"  <key>Label</key><string>{_LABEL}</string>",
         "  <key>ProgramArguments</key>",
         "  <array>",
-        *(f"    <string>{escape(word)}</string>" for word in command),
+        *(f"    <string>{html.escape(word, quote=False)}</string>" for word in command),
         "  </array>",
         f"  <key>StartInterval</key><integer>{max(1, every_ms // 1000)}</integer>",
         "  <key>RunAtLoad</key><true/>",
