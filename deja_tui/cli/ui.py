@@ -76,6 +76,15 @@ def _parser() -> argparse.ArgumentParser:
         help="what recalls are counted in; else as the policy says, else aggregate",
     )
     parser.add_argument("--theme", metavar="NAME", help="a theme of deja or a file in your themes folder")
+    parser.add_argument(
+        "--colours",
+        choices=("none", "16", "256", "truecolor"),
+        help="how many colours are sent; else what the terminal says",
+    )
+    parser.add_argument(
+        "--mouse", action=argparse.BooleanOptionalAction, help="ask for the mouse; else yes, over SSH no"
+    )
+    parser.add_argument("--ascii", action="store_true", help="draw marks in ASCII")
     parser.add_argument("--at", metavar="PLACE", help="where to begin, for example queue/3c262f04")
     return parser
 
@@ -93,6 +102,7 @@ def _open(args: argparse.Namespace) -> int:
         if args.scopes is not None
         else None
     )
+    from deja_tui.console.config import Config
     from deja_tui.console.launch import launch
 
     return launch(
@@ -106,4 +116,5 @@ def _open(args: argparse.Namespace) -> int:
         at=args.at,
         policy=args.policy,
         telemetry=args.telemetry,
+        looks=Config(colours=args.colours, mouse=args.mouse, ascii=args.ascii or None),
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +36,11 @@ class Config:
     ascii: bool | None = None
     hints: bool | None = None
     poll_seconds: float | None = None
+
+    def with_looks(self, given: Config | None) -> Config:
+        """What is said elsewhere, for example by a flag, over what the file says."""
+        told = {} if given is None else asdict(given)
+        return replace(self, **{key: value for key, value in told.items() if value is not None})
 
 
 def _flag(value: Any) -> bool:

@@ -6,6 +6,7 @@
 * DRIVER-3  What is not about cells (modes, titles, the clipboard) passes through in its order.
 * DRIVER-4  A large frame is marked as one update where the terminal offers that; a small one needs no marks.
 * DRIVER-5  Leaving the screen leaves the terminal's own colours behind.
+* DRIVER-6  Of a mouse only presses and the wheel are asked for: a hand that moves sends nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _SYNC_END: Final = "\x1b[?2026l"
 _ENTER: Final = "\x1b[?1049h"
 _LEAVE: Final = "\x1b[?1049l"
 _LARGE: Final = 1_024  # characters
+_MOUSE_ON: Final = "\x1b[?1000h\x1b[?1006h"
+_MOUSE_OFF: Final = "\x1b[?1006l\x1b[?1000l"
 
 
 class TerminalDriver(LinuxDriver):
@@ -54,6 +57,22 @@ class TerminalDriver(LinuxDriver):
                         self.process_message(message)
                 for message in parser.tick():
                     self.process_message(message)
+
+    def switch_mouse(self, on: bool) -> None:
+        """Ask the terminal for its mouse from now on, or give it back (DRIVER-6)."""
+        self._disable_mouse_support()
+        self._mouse = on
+        self._enable_mouse_support()
+
+    def _enable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write(_MOUSE_ON)
+            self.flush()
+
+    def _disable_mouse_support(self) -> None:
+        if self._mouse:
+            self.write(_MOUSE_OFF)
+            self.flush()
 
 
 class Canvas:
@@ -144,12 +163,14 @@ class DifferenceDriver(TerminalDriver):
         super().__init__(app, **kwargs)
         self.canvas = Canvas(*self._get_terminal_size(), bce=erases_in_colour(self.fileno))
         self.sync = False
+        # Inside a multiplexer a mark of one update does not help (TERMINAL-3).
+        self.marks = getattr(getattr(app, "terminal", None), "sync", True)
         self.lock = threading.RLock()
 
     def write(self, data: str) -> None:
         """Take what Textual writes; what the terminal is sent of it is decided here."""
         with self.lock:
-            self.sync = self.sync or data == _SYNC_BEGIN
+            self.sync = self.marks and (self.sync or data == _SYNC_BEGIN)
             self.canvas.resize(*shutil.get_terminal_size())
             told = self.canvas.frame(data, sync=self.sync)
         if told:

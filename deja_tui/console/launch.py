@@ -17,9 +17,13 @@ from deja_tui.errors import DejaError
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from deja_tui.console.config import Config
+    from deja_tui.console.hinting import Hintbook
+    from deja_tui.console.terminal import Terminal
     from deja_tui.loop_settings import PolicySource
 
 LEAST: Final = (60, 20)
+_COLOUR_SYSTEMS: Final = {"16": "standard", "256": "256", "truecolor": "truecolor"}
 
 
 def launch(
@@ -35,6 +39,7 @@ def launch(
     policy: PolicySource = None,
     telemetry: str | None = None,
     clock: Callable[[], int] | None = None,
+    looks: Config | None = None,
 ) -> int:
     """Run the console until the person leaves.
 
@@ -50,17 +55,29 @@ def launch(
         policy: the host's; None: the file that ``DEJA_LOOP_POLICY`` names, if any.
         telemetry: off, aggregate or full; None: what the policy says, else aggregate (D37).
         clock: epoch milliseconds UTC; None: the host's.
+        looks: colours, mouse and marks as somebody said them; what it leaves open ``config.toml`` says, then the facts.
 
     Returns: the exit status: 0, or 130 after ctrl+c.
 
-    Raises: CLI-E001 without a terminal or in one that is too small, CON-E001, CON-E002, and whatever
+    Raises: CLI-E001 without a terminal or in one that cannot place text, CON-E001, CON-E002, CON-E003, and whatever
         `Memory.open` raises.
     """
     _check_terminal()
 
     def run() -> int:
         return _run(
-            path, actor, namespace, scopes, read_only, theme, at, allow_destructive, policy, telemetry, clock
+            path,
+            actor,
+            namespace,
+            scopes,
+            read_only,
+            theme,
+            at,
+            allow_destructive,
+            policy,
+            telemetry,
+            clock,
+            looks,
         )
 
     if sys.platform == "win32":
@@ -97,16 +114,19 @@ def _run(
     policy: PolicySource,
     telemetry: str | None,
     clock: Callable[[], int] | None,
+    looks: Config | None,
 ) -> int:
     """The console itself, in the process that the terminal belongs to."""
-    from deja_tui.console import keymap
+    from deja_tui.console import config, keymap
     from deja_tui.console import theme as themes
     from deja_tui.console.actions import Rights
     from deja_tui.facade import Memory, host_clock
     from deja_tui.loop_settings import counting_mode, host_policy
 
     granted = host_policy(policy)
-    chosen = themes.choose(theme, themes.configured(), os.environ)
+    said = config.load().with_looks(looks)
+    terminal = _colour(said)
+    chosen = themes.choose(theme, said.theme, os.environ)
     themes.load(chosen)
     keys = keymap.load()
     rights = Rights.of(scopes, read_only=read_only, allow_destructive=allow_destructive)
@@ -141,6 +161,9 @@ def _run(
             file_of=memory,
             grains=memory,
             remembers=rights.tier != "READ-ONLY",
+            terminal=terminal,
+            hintbook=_hints(rights.tier != "READ-ONLY" and said.hints is not False),
+            poll_seconds=1.0 if said.poll_seconds is None else said.poll_seconds,
         )
         # What was made so far stays to the end: nothing of it need be looked at for garbage.
         gc.freeze()
@@ -149,9 +172,28 @@ def _run(
             from deja_tui.console import guard
 
             guard.begin()
-        # The mouse stays with the terminal, so that selecting and copying text works as everywhere else.
-        app.run(mouse=False)
+        app.run(mouse=terminal.mouse)
         return app.return_code or 0
+
+
+def _colour(said: Config) -> Terminal:
+    """The facts of the terminal, told to what draws before it is loaded: it looks at the environment once."""
+    from deja_tui.console.terminal import facts
+
+    terminal = facts(os.environ, colours=said.colours, mouse=said.mouse, ascii=bool(said.ascii))
+    if terminal.colours == "none":
+        os.environ["NO_COLOR"] = "1"
+    elif said.colours or terminal.multiplexer == "screen":
+        os.environ.pop("NO_COLOR", None)
+        os.environ["TEXTUAL_COLOR_SYSTEM"] = _COLOUR_SYSTEMS[terminal.colours]
+    return terminal
+
+
+def _hints(wanted: bool) -> Hintbook:
+    """The hints of the first time, or a book without any."""
+    from deja_tui.console import hinting
+
+    return hinting.Hintbook(hinting.default_path() if wanted else None)
 
 
 def _driver() -> type[Driver] | None:
@@ -169,13 +211,4 @@ def _check_terminal() -> None:
     if os.environ.get("TERM") in (None, "", "dumb"):
         raise DejaError(
             "CLI-E001", "this terminal cannot place text", "deja review shows one line after the other"
-        )
-    size = os.get_terminal_size(sys.stdout.fileno())
-    # A terminal that does not know its size says 0x0; Textual then assumes 80x24.
-    if size.columns and size.lines and (size.columns < LEAST[0] or size.lines < LEAST[1]):
-        has = f"{size.columns}x{size.lines}"
-        raise DejaError(
-            "CLI-E001",
-            f"the console needs {LEAST[0]}x{LEAST[1]}, this terminal has {has}",
-            "make it larger, or use deja review",
         )

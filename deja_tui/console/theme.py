@@ -112,22 +112,6 @@ def choose(flag: str | None, config: str | None, environment: Mapping[str, str])
     return "ansi-dark" if "SSH_CONNECTION" in environment or "SSH_TTY" in environment else "dark"
 
 
-def configured(path: Path | None = None) -> str | None:
-    """The theme named in ``config.toml`` (``theme = "light"``), or None."""
-    import platformdirs
-
-    found = path or Path(platformdirs.user_config_dir("deja")) / "config.toml"
-    try:
-        theme = tomllib.loads(found.read_text(encoding="utf-8")).get("theme")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
-        raise _refused(found.name, "it cannot be read as TOML", "correct it, or remove it") from fault
-    if theme is not None and not isinstance(theme, str):
-        raise _refused(found.name, "theme is not a name", 'theme = "light"')
-    return theme
-
-
 # --- reading ----------------------------------------------------------------------------------------
 
 

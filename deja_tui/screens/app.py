@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -98,6 +99,7 @@ class DejaApp(App[None], inherit_bindings=False):
         remembers: bool = False,
     ) -> None:
         first = themes.load(theme)
+        self.terminal = terminal or Terminal()
         super().__init__(driver_class=driver, ansi_color=first.ansi)
         self.animation_level = "none"
         self.feed = Feed(reviews)
@@ -127,12 +129,11 @@ class DejaApp(App[None], inherit_bindings=False):
             "query": QueryScreen(),
         }
         self.polling = False
-        self.terminal = terminal or Terminal()
         self.hintbook = hintbook or Hintbook()
         self.mouse_on = self.terminal.mouse
         self.offered = ""
         self.theme_name = theme
-        self.paint = themes.paint(first)
+        self.paint = replace(themes.paint(first), ascii=self.terminal.ascii)
         self.wear(first)
 
     @property
@@ -268,7 +269,7 @@ class DejaApp(App[None], inherit_bindings=False):
     def wear(self, found: themes.ThemeFile) -> None:
         """Draw with a theme from now on."""
         self.theme_name = found.name
-        self.paint = themes.paint(found)
+        self.paint = replace(themes.paint(found), ascii=self.terminal.ascii)
         dressed = themes.textual_theme(found)
         self.register_theme(dressed)
         self.theme = dressed.name

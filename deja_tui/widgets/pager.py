@@ -17,6 +17,7 @@ from deja_tui.present.line import Line, Span, line
 from deja_tui.widgets.paint import paint_of
 
 EDGE: Final = "│ "
+WHEEL: Final = 3  # lines a notch
 
 
 class Pager(Widget):
@@ -127,6 +128,18 @@ class Pager(Widget):
 
     def on_resize(self) -> None:
         self.scroll_to_line(self.top)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.wheel(WHEEL)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.wheel(-WHEEL)
+
+    def wheel(self, lines: int) -> None:
+        """Scroll, and tell a screen that wants to know."""
+        told = getattr(self.screen, "scrolled", None)
+        if self.scroll_by(lines) and told is not None:
+            told()
 
     def render_line(self, y: int) -> Strip:
         index = self.top + y

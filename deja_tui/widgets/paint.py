@@ -6,9 +6,10 @@ Text is put into segments as it is. No widget of this console parses markup, so 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -18,12 +19,29 @@ from textual.widget import Widget
 from deja_tui.present.line import Line, clip
 from deja_tui.text import cells
 
+_MARKS: Final = str.maketrans("▸│…→·↑↓←─–⇧×", ">|~>-^v<--^x")
+# Where fenced text was cut: at its end, or before the number of what is left out.
+_CUT: Final = re.compile(r"…(?=»?\Z|\(\+\d+\)»?\Z)")
+
 
 @dataclass(frozen=True, slots=True)
 class Paint:
     """The styles of a theme, one a meaning. ``text``, ``cursor`` and ``bar`` are grounds a line is drawn on."""
 
     styles: Mapping[str, Style]
+    ascii: bool = False
+
+    def marked(self, text: str, meaning: str = "") -> str:
+        """Text with the marks of this console in ASCII, where that is wanted.
+
+        Only marks of one cell are replaced, each by one cell. Text of a tool, a model or a person stays what it is, and so
+        does its fence: whatever stood for «» could stand in the text, too.
+        """
+        if not self.ascii or text.isascii():
+            return text
+        if meaning != "untrusted":
+            return text.translate(_MARKS)
+        return _CUT.sub("~", text)
 
     def style(self, meaning: str, ground: str = "text") -> Style:
         """The style of a meaning on a ground; a meaning the theme does not know looks like the ground."""
@@ -37,7 +55,8 @@ class Paint:
         segments: list[Segment] = []
         used = 0
         for span in clip(line, room):
-            segments.append(Segment(span.text, base if flat else self.style(span.meaning, ground)))
+            told = self.marked(span.text, span.meaning)
+            segments.append(Segment(told, base if flat else self.style(span.meaning, ground)))
             used += cells(span.text)
         if used < room:
             segments.append(Segment(" " * (room - used), base))

@@ -135,6 +135,8 @@ class Reason(Widget):
         tail = f" {length}/{self.limit}" if self.limit is not None else ""
         left = max(4, room - width(head) - cells(tail))
         before, at, after = self.window(left)
+        if before.startswith("…") and not self.text.startswith("…"):
+            before = paint.marked("…") + before[1:]
         used = width(head) + cells(before) + cells(at) + cells(after)
         segments = [
             Segment(head[0].text, paint.style("prompt")),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from textual import events
 from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -20,6 +21,7 @@ from deja_tui.text import cells
 from deja_tui.widgets.paint import paint_of
 
 MARK: Final = "▸"
+WHEEL: Final = 3  # rows a notch
 # The bar on the selected row ends with the column that reaches the first of these cells, at the second at the latest.
 BAR: Final = (24, 40)
 
@@ -143,6 +145,17 @@ class Rows(Widget):
             self.top = top
             self.refresh(layout=False)
         self.hint_cursor()
+
+    def on_click(self, event: events.Click) -> None:
+        """The mouse selects a row; opening it stays a key, so that nothing is opened by a slip."""
+        if self.top + event.y < len(self.keys):
+            self.move_to(self.top + event.y)
+
+    def on_mouse_scroll_down(self) -> None:
+        self.move(WHEEL)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.move(-WHEEL)
 
     def render_line(self, y: int) -> Strip:
         paint, room = paint_of(self), self.size.width

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pyte
+import pytest
 
-from deja_tui.console.driver import Canvas
+from deja_tui.console.driver import Canvas, TerminalDriver
 
 FRAME = "\x1b[1;1H\x1b[31mone  \x1b[0m\n\x1b[2;1Htwo  \x1b[1;1H"
 
@@ -74,3 +75,15 @@ def test_the_ground_is_painted_by_clearing() -> None:
     canvas = Canvas(20, 4, bce=True)
     assert canvas.frame(f"{empty}\x1b[1;1H\x1b[44mx", sync=False) == "\x1b[m\x1b[44m\x1b[H\x1b[2Jx"
     assert len(Canvas(20, 4).frame(f"{empty}\x1b[1;1Hx", sync=False)) > 80
+
+
+def test_of_the_mouse_only_presses_and_the_wheel_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DRIVER-6: on, off, and nothing where it is off already."""
+    written: list[str] = []
+    driver = object.__new__(TerminalDriver)
+    driver._mouse = False
+    monkeypatch.setattr(TerminalDriver, "write", lambda self, data: written.append(data))
+    monkeypatch.setattr(TerminalDriver, "flush", lambda self: None)
+    driver.switch_mouse(True)
+    driver.switch_mouse(False)
+    assert written == ["\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"]

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from deja_tui.console import launch as launching
+from deja_tui.console.config import Config
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
 from tests.support import ROOT
@@ -70,14 +71,58 @@ def test_a_dumb_terminal_is_sent_to_review(
         launching.launch(tmp_path / "a.deja")
 
 
-@pytest.mark.parametrize("size", [(59, 24), (80, 19)])
-def test_a_window_that_is_too_small_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: tuple[int, int]
-) -> None:
-    """What it needs and what it has."""
+def opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: tuple[int, int] = (80, 24), **given: Any
+) -> dict[str, Any]:
+    """What the app was made with and run with, for a memory that is there."""
     at_terminal(monkeypatch, size)
-    with pytest.raises(DejaError, match=f"needs 60x20, this terminal has {size[0]}x{size[1]}"):
-        launching.launch(tmp_path / "a.deja")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("NO_COLOR", "COLORTERM", "TEXTUAL_COLOR_SYSTEM", "SSH_CONNECTION", "SSH_TTY", "TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.pop("environment", {}).items():
+        monkeypatch.setenv(name, value)
+    Memory.open(tmp_path / "a.deja").close()
+    made: dict[str, Any] = {}
+    monkeypatch.setattr("deja_tui.screens.app.DejaApp.__init__", lambda app, loop, **kept: made.update(kept))
+    monkeypatch.setattr("deja_tui.screens.app.DejaApp.run", lambda app, **kept: made.update(kept))
+    monkeypatch.setattr("deja_tui.screens.app.DejaApp.return_code", 0)
+    launching.launch(tmp_path / "a.deja", **given)
+    return made
+
+
+def test_a_small_window_is_opened_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The console itself says what it needs, and draws once there is room."""
+    assert opened(monkeypatch, tmp_path, (40, 10))["theme"] == "dark"
+
+
+def test_over_ssh_it_is_economical_and_what_is_said_wins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The mouse, the terminal's own colours, the file, the flag: each over the one before."""
+    remote = {"SSH_CONNECTION": "a b c d"}
+    made = opened(monkeypatch, tmp_path, environment=remote)
+    assert (made["theme"], made["mouse"], made["terminal"].ssh) == ("ansi-dark", False, True)
+    folder = tmp_path / "config" / "deja"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('mouse = true\ntheme = "light"\ncolours = "256"\npoll_seconds = 7\n')
+    made = opened(monkeypatch, tmp_path, environment=remote)
+    assert (made["theme"], made["mouse"], made["poll_seconds"]) == ("light", True, 7)
+    assert os.environ["TEXTUAL_COLOR_SYSTEM"] == "256"
+    made = opened(
+        monkeypatch, tmp_path, environment=remote, theme="mono", looks=Config(mouse=False, ascii=True)
+    )
+    assert (made["theme"], made["mouse"], made["terminal"].ascii) == ("mono", False, True)
+    (folder / "config.toml").write_text("pager = 1\n")
+    with pytest.raises(DejaError, match="unknown key pager"):
+        opened(monkeypatch, tmp_path)
+
+
+def test_hints_are_for_who_may_decide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A console that only reads keeps nothing in the state folder."""
+    assert opened(monkeypatch, tmp_path)["hintbook"].path is not None
+    assert opened(monkeypatch, tmp_path, read_only=True)["hintbook"].path is None
+    assert opened(monkeypatch, tmp_path, looks=Config(hints=False))["hintbook"].path is None
 
 
 def test_a_missing_file_is_not_created(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

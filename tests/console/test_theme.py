@@ -226,17 +226,3 @@ def test_a_name_is_not_a_path(name: str) -> None:
         theme.load(name)
     assert "there is no such theme" in caught.value.message
     assert "\x1b" not in caught.value.message
-
-
-def test_the_config_names_a_theme(tmp_path: Path) -> None:
-    """theme = "light", or nothing; anything else is refused."""
-    path = tmp_path / "config.toml"
-    assert theme.configured(path) is None
-    path.write_text('theme = "light"\n')
-    assert theme.configured(path) == "light"
-    path.write_text("theme = 3\n")
-    with pytest.raises(DejaError, match="theme is not a name"):
-        theme.configured(path)
-    path.write_text("theme = \n")
-    with pytest.raises(DejaError, match="cannot be read as TOML"):
-        theme.configured(path)
