@@ -4,18 +4,20 @@
 * DESK-1  Every text goes through the door, loses its secrets and is cut at 32,768 characters before it is kept.
 * DESK-2  The order is that of the file; the clock only dates. A record without a usable time borrows that of the nearest
   earlier one; where no time was read yet, it lies in the hour before the import, in the order of the file. It is marked.
-* DESK-3  A record without an id is known by a digest of what it says and its number among equal ones.
+* DESK-3  A record without an id is known by a digest of what it says and its number among equal ones. Where it may be one
+  piece of something that several files tell (`piece` is set), its time or its file is part of that: what was said twice
+  is kept twice, and a copy of the file adds nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from deja_tui.capture import times
 from deja_tui.capture.calls import Place
 from deja_tui.capture.figures import Counts
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.redact import redact
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.tame import Shears, digest, tame
@@ -39,7 +41,8 @@ class Desk:
         self._now = now_ms
         self._neighbour: int | None = None
         self._ordinal = 0
-        self._same: Counter[str] = Counter()
+        self._same = Ids()
+        self.piece = ""
         self._ready: list[CaptureItem] = []
 
     def clean(self, value: Any) -> Any:
@@ -89,15 +92,14 @@ class Desk:
 
     def number(self, of: str) -> int:
         """How often this was asked for these words, this time included (DESK-3)."""
-        self._same[of] += 1
-        return self._same[of]
+        return self._same.bump(of)
 
     def key(self, kind: str, scope: str, record: str, raw: Any) -> str:
         """The source key of a record by its id, or without one by its digest and number (DESK-3)."""
         parts = [self.source, kind, scope]
         if record:
             return "/".join(part for part in (*parts, record) if part)
-        said = digest(raw)
+        said = digest([self.piece, raw] if self.piece else raw)
         return "/".join(part for part in (*parts, said, str(self.number(f"{kind}/{scope}/{said}"))) if part)
 
     def place(self, session: str, record: str, at: Moment) -> Place:

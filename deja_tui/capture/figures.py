@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from deja_tui.capture.ids import Ids
 from deja_tui.items import UNKNOWN_TOOL
 from deja_tui.record import Record
 
@@ -50,76 +51,84 @@ def ranked(counts: Counter[str]) -> dict[str, int]:
     return {**shown, OTHER: rest} if rest else shown
 
 
-class Called:
-    """One call: its tool as far as it is known, whether the call itself was seen, its result, whether that failed."""
-
-    __slots__ = ("answered", "called", "failed", "tool")
-
-    def __init__(self) -> None:
-        self.tool: str | None = None
-        self.called = self.answered = self.failed = False
+_CALLED: Final = 1
+_ANSWERED: Final = 2
+_FAILED: Final = 4
 
 
 class CallCount:
-    """Calls by id (FIG-1)."""
+    """Calls by id (FIG-1): of each a digit that says what of it was seen, and its tool as far as it is known."""
 
-    __slots__ = ("by_id",)
+    __slots__ = ("_ids",)
 
     def __init__(self) -> None:
-        self.by_id: dict[str, Called] = {}
+        self._ids = Ids()
 
     def call(self, call_id: str, tool: str) -> bool:
         """Count a call; whether its id is new."""
-        known = self.by_id.setdefault(call_id, Called())
-        if known.called:
+        seen, _ = self._of(call_id)
+        if seen & _CALLED:
             return False
-        known.tool, known.called = tool, True
+        self._ids.put(call_id, f"{seen | _CALLED}{tool}")
         return True
 
     def rename(self, call_id: str, tool: str) -> None:
         """The tool of a call that its source told again under another name."""
-        self.by_id[call_id].tool = tool
+        seen, _ = self._of(call_id)
+        self._ids.put(call_id, f"{seen}{tool}")
 
     def result(self, call_id: str, *, failed: bool, tool: str | None = None) -> bool:
         """Count a result; whether it is the first for its call. Only the first says whether the call failed.
 
         ``tool``: the result itself says of which tool it is, for a call that was not seen.
         """
-        known = self.by_id.setdefault(call_id, Called())
-        if known.answered:
+        seen, known = self._of(call_id)
+        if seen & _ANSWERED:
             return False
-        known.tool = known.tool or tool
-        known.answered, known.failed = True, failed
+        self._ids.put(call_id, f"{seen | _ANSWERED | (_FAILED if failed else 0)}{known or tool or ''}")
         return True
 
     def tool_of(self, call_id: str) -> str | None:
         """The tool of a call read so far."""
-        known = self.by_id.get(call_id)
-        return known.tool if known else None
+        return self._of(call_id)[1] or None
 
     def tools(self) -> set[str]:
-        return {call.tool for call in self.by_id.values() if call.tool}
+        return {value[1:] for value in self._ids.values() if len(value) > 1}
 
     def add(self, other: CallCount) -> None:
-        for call_id, call in other.by_id.items():
-            if call.called:
-                self.call(call_id, call.tool or UNKNOWN_TOOL)
-            if call.answered:
-                self.result(call_id, failed=call.failed, tool=call.tool)
+        for call_id, value in other._ids.items():
+            seen, tool = int(value[0]), value[1:]
+            if seen & _CALLED:
+                self.call(call_id, tool or UNKNOWN_TOOL)
+            if seen & _ANSWERED:
+                self.result(call_id, failed=bool(seen & _FAILED), tool=tool)
 
     def figures(self) -> dict[str, Any]:
-        calls = [call for call in self.by_id.values() if call.called]
-        results = [call for call in self.by_id.values() if call.answered]
-        errors = [call.tool or UNKNOWN_TOOL for call in results if call.failed]
+        kinds: Counter[int] = Counter()
+        calls: Counter[str] = Counter()
+        errors: Counter[str] = Counter()
+        for value in self._ids.values():
+            seen, tool = int(value[0]), value[1:]
+            kinds[seen & (_CALLED | _ANSWERED)] += 1
+            if seen & _CALLED:
+                calls[tool] += 1
+            if seen & _FAILED:
+                errors[tool or UNKNOWN_TOOL] += 1
+        both = kinds[_CALLED | _ANSWERED]
         return {
-            "tool_calls": len(calls),
-            "tool_results": len(results),
-            "tool_errors": len(errors),
-            "errors_by_tool": ranked(Counter(errors)),
-            "calls_without_result": sum(not call.answered for call in calls),
-            "results_without_call": sum(not call.called for call in results),
-            "calls_by_tool": ranked(Counter(call.tool or "" for call in calls)),
+            "tool_calls": kinds[_CALLED] + both,
+            "tool_results": kinds[_ANSWERED] + both,
+            "tool_errors": errors.total(),
+            "errors_by_tool": ranked(errors),
+            "calls_without_result": kinds[_CALLED],
+            "results_without_call": kinds[_ANSWERED],
+            "calls_by_tool": ranked(calls),
         }
+
+    def _of(self, call_id: str) -> tuple[int, str]:
+        """What of a call was seen so far, and its tool or ""."""
+        value = self._ids.get(call_id)
+        return (0, "") if value is None else (int(value[0]), value[1:])
 
 
 class Shape(Record):
@@ -155,7 +164,7 @@ class Counts:
         self.left_out: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
         self._numbers: Counter[str] = Counter()
-        self._sets: dict[str, set[str]] = {}
+        self._sets: dict[str, Ids] = {}
         self._groups: dict[str, Counter[str]] = {}
         self._facts: dict[str, Any] = {}
 
@@ -167,10 +176,10 @@ class Counts:
     def see(self, name: str, ident: str) -> bool:
         """Add an id to a set; whether it is new."""
         _known(name, self.shape.sets)
-        found = self._sets.setdefault(name, set())
-        new = ident not in found
-        found.add(ident)
-        return new
+        found = self._sets.get(name)
+        if found is None:
+            found = self._sets[name] = Ids()
+        return found.add(ident)
 
     def group(self, name: str, key: str, by: int = 1) -> None:
         """Add to the row ``key`` of a group."""
@@ -186,7 +195,7 @@ class Counts:
         """Lay the figures of another file on these (FIG-2); of a fact that differs nothing is told."""
         self._numbers.update(other._numbers)
         for name, found in other._sets.items():
-            self._sets.setdefault(name, set()).update(found)
+            self._sets.setdefault(name, Ids()).update(found)
         for name, rows in other._groups.items():
             self._groups.setdefault(name, Counter()).update(rows)
         for name, value in other._facts.items():

@@ -6,14 +6,17 @@
 * MSG-2  A result without an id belongs to the oldest call of its name in this conversation that has none yet; where
   there is none it stands alone, with the tool it names.
 * MSG-3  An id that was answered and is used again names another call: real files do so. It gets a number.
+* MSG-5  Of the calls that wait for a result without an id the newest are known, so many as `CallJoin` holds.
 * MSG-4  What a failure is, the format says: the caller gives the rule.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from deja_tui.capture.calls import HELD_MAX
 from deja_tui.capture.talk import Talk, said, text_of
 from deja_tui.capture.times import Moment
 
@@ -48,9 +51,7 @@ class Conversation:
         self._talk = talk
         self._session = session
         self._failed = failed
-        self._open: dict[str, list[str]] = {}
-        self._made: dict[str, int] = {}
-        self._answered: set[str] = set()
+        self._open: dict[str, deque[str]] = {}
 
     def feed(self, message: Mapping[str, Any], at: Moment, *, text: str | None = None, **extra: Any) -> None:
         """Take one message. ``text`` where the format keeps it elsewhere than in ``content``."""
@@ -70,11 +71,13 @@ class Conversation:
     def _call(self, call_id: Any, tool: Any, arguments: Any, at: Moment) -> None:
         name = tool if isinstance(tool, str) else ""
         given = self._talk.ident(call_id)
-        if given and (given not in self._made or self._numbered(given) in self._answered):
-            self._made[given] = self._made.get(given, 0) + 1
+        if given and (not self._count(given) or self._answered(self._numbered(given))):
+            self._talk.told.bump(f"{self._session}/made/{given}")
         given = self._numbered(given)
         known = self._talk.call(given, name, arguments, session=self._session, at=at)
-        self._open.setdefault(name, []).append(known)
+        if name not in self._open and len(self._open) >= HELD_MAX:
+            del self._open[next(iter(self._open))]
+        self._open.setdefault(name, deque(maxlen=HELD_MAX)).append(known)
 
     def _result(self, message: Mapping[str, Any], text: str, at: Moment) -> None:
         ids = message.get("tool_call_ids")
@@ -82,17 +85,29 @@ class Conversation:
         call_id, tool = self._talk.ident(named), message.get("name") or message.get("tool_name")
         name = tool if isinstance(tool, str) else ""
         failed = self._failed(message, text)
-        if not call_id:
-            waiting = self._open.get(name) if name else next(filter(None, self._open.values()), None)
-            call_id = waiting.pop(0) if waiting else ""
-        if call_id:
-            known = self._numbered(call_id)
+        known = self._numbered(call_id) if call_id else self._waiting(name)
+        if known:
             self._talk.result(known, text, failed=failed, session=self._session, at=at)
-            self._answered.add(known)
+            self._talk.told.put(f"{self._session}/answered/{known}")
         else:
             self._talk.lone_result(name, text, failed=failed, session=self._session, at=at)
 
+    def _waiting(self, name: str) -> str:
+        """The oldest call that has no result yet, of this tool where it is named (MSG-2); "" for none."""
+        for waiting in [self._open.get(name, deque())] if name else self._open.values():
+            while waiting:
+                known = waiting.popleft()
+                if not self._answered(known):
+                    return known
+        return ""
+
+    def _answered(self, known: str) -> bool:
+        return f"{self._session}/answered/{known}" in self._talk.told
+
+    def _count(self, call_id: str) -> int:
+        return int(self._talk.told.get(f"{self._session}/made/{call_id}") or 0)
+
     def _numbered(self, call_id: str) -> str:
         """The id under which the newest call of that id is kept (MSG-3)."""
-        count = self._made.get(call_id, 1)
+        count = self._count(call_id) if call_id else 0
         return f"{call_id}#{count}" if count > 1 else call_id

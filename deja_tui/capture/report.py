@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from deja_tui.capture.figures import CallCount, Figures, ranked
+from deja_tui.capture.ids import Ids
 from deja_tui.items import CaptureResult
 from deja_tui.record import Record
 
@@ -58,8 +59,8 @@ class Tally:
         self.record_types: Counter[str] = Counter()
         self.left_out: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
-        self.sessions: set[str] = set()
-        self.replies: set[str] = set()
+        self.sessions = Ids()
+        self.replies = Ids()
         self.calls = CallCount()
 
     def add(self, other: Tally) -> None:
@@ -68,8 +69,8 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("record_types", "left_out", "redacted"):
             getattr(self, name).update(getattr(other, name))
-        self.sessions |= other.sessions
-        self.replies |= other.replies
+        self.sessions.update(other.sessions)
+        self.replies.update(other.replies)
         self.calls.add(other.calls)
 
     def fresh(self) -> Tally:

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from deja_tui.capture.calls import Answer, Call, CallJoin
 from deja_tui.capture.desk import IDENT_MAX, Desk
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.tame import Shears, digest
 from deja_tui.capture.times import Moment
@@ -33,14 +34,15 @@ class Talk(Desk):
 
     def __init__(self, source: str, report: FileReport, now_ms: int) -> None:
         super().__init__(source, report, now_ms)
-        self._sessions: set[str] = set()
+        self._sessions = Ids()
         self._calls = CallJoin(source)
+        self.told = Ids()
+        """What the conversations of this file have to remember of their calls (MSG-3)."""
 
     def session(self, session: str, at: Moment, says: str, **fields: Any) -> None:
         """One event when a session is first seen. ``says`` and texts of ``fields`` are raw."""
-        if not session or session in self._sessions:
+        if not session or not self._sessions.add(session):
             return
-        self._sessions.add(session)
         told = {
             name: self.clean(value)[:1_000]
             for name, value in fields.items()
@@ -171,7 +173,7 @@ class Talk(Desk):
         return f"{session}/{call_id}" if session else call_id
 
     def _made_up(self, session: str, raw: Any) -> str:
-        said = digest(raw)
+        said = digest([self.piece, raw] if self.piece else raw)
         return f"{said}#{self.number(f'call/{session}/{said}')}"
 
 

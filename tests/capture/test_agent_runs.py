@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from deja_tui.capture import registry
+from deja_tui.capture.calls import HELD_MAX
 from deja_tui.capture.files import import_path
 from deja_tui.capture.importers.codex import failure
 from deja_tui.capture.importers.swe_agent import looks_failed
@@ -191,6 +192,52 @@ def test_results_without_an_id(tmp_path: Path) -> None:
     report, sink = run("openai", lines(tmp_path / "a.jsonl", call, *results))
     assert [tool["tool_content"] for tool in sink.tools()] == ["first", "second", "third"]
     assert (report.figures["tool_calls"], report.figures["results_without_call"]) == (2, 1)
+
+
+def test_results_without_an_id_pass_by_what_was_answered(tmp_path: Path) -> None:
+    """MSG-2, MSG-5: a call that has its result waits no more; of very many that wait the oldest are given up."""
+    use = {
+        "role": "assistant",
+        "tool_calls": [{"id": "x", "function": {"name": "a"}}, {"function": {"name": "a"}}],
+    }
+    answers = (
+        {"role": "tool", "tool_call_id": "x", "content": "by id"},
+        {"role": "tool", "name": "a", "content": "by name"},
+    )
+    _, sink = run("openai", lines(tmp_path / "a.jsonl", use, *answers))
+    assert sorted(tool["tool_content"] for tool in sink.tools()) == ["by id", "by name"]
+    calls = [
+        {"role": "assistant", "tool_calls": [{"id": f"c{n}", "function": {"name": "b"}}]}
+        for n in range(HELD_MAX + 1)
+    ]
+    _, sink = run(
+        "openai", lines(tmp_path / "b.jsonl", *calls, {"role": "tool", "name": "b", "content": "late"})
+    )
+    (told,) = (tool["tool_call_id"] for tool in sink.tools() if tool.get("tool_content") == "late")
+    assert told.endswith("/c1")
+
+
+def test_parts_of_a_session_in_several_files(tmp_path: Path) -> None:
+    """DESK-3, OAI-2: what was said twice in one session is kept twice, by its time or by its file; copies add nothing."""
+    turn = {"session_id": "s", "role": "user", "content": "go on"}
+    one = lines(
+        tmp_path / "1.jsonl",
+        {"session_id": "s", "role": "user", "content": "one"},
+        turn,
+        turn | {"created_at": AT},
+    )
+    two = lines(
+        tmp_path / "2.jsonl",
+        {"session_id": "s", "role": "user", "content": "two"},
+        turn,
+        turn | {"created_at": AT_MS + 5_000},
+    )
+    copy = tmp_path / "3.jsonl"
+    copy.write_bytes(one.read_bytes())
+    sink = run("openai", one)[1]
+    for path, added in ((two, 3), (copy, 0), (one, 0)):
+        assert import_path(sink, registry.source("openai"), path, now_ms=NOW).added == added, path
+    assert [text for _, text in said(sink)].count("go on") == 4
 
 
 def test_an_id_that_is_used_again_is_another_call(tmp_path: Path) -> None:

@@ -666,6 +666,36 @@ def test_records_without_ids_keep_their_keys(tmp_path: Path) -> None:
     assert run(path, sink)[0].added == 1
 
 
+def test_what_was_said_in_two_pieces_is_kept_twice(tmp_path: Path) -> None:
+    """CC-3: a turn or call with neither id nor time is known by its file and its place there; copies add nothing."""
+    said = {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "go on"}}
+    use = {"type": "tool_use", "name": "Bash", "input": {}}
+    call = {"type": "assistant", "sessionId": "s", "message": {"role": "assistant", "content": [use]}}
+    first = write(tmp_path / "1.jsonl", record("user", "one", 1), said, call, said)
+    second = write(tmp_path / "2.jsonl", record("user", "two", 2), said, call)
+    _, sink = run(first)
+    told = [one["content"] for one in sink.events()]
+    assert (told.count("go on"), len(sink.tools())) == (2, 1)
+    run(second, sink)
+    told = [one["content"] for one in sink.events()]
+    assert (told.count("go on"), len(sink.tools())) == (3, 2)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(first.read_bytes())
+    for again in (first, second, copy):
+        assert run(again, sink)[0].added == 0
+    write(first, record("user", "one", 1), said, call, said, said)
+    assert run(first, sink)[0].added == 1
+    # the same lines once with a time are the same moment, wherever they are copied to
+    dated = write(
+        tmp_path / "3.jsonl", record("user", "three", 3), said | {"timestamp": "2026-03-01T10:00:09Z"}
+    )
+    moved = write(
+        tmp_path / "4.jsonl", record("user", "four", 4), said | {"timestamp": "2026-03-01T10:00:09Z"}
+    )
+    run(dated, sink)
+    assert run(moved, sink)[0].added == 1  # the turn "four" alone
+
+
 def test_undated_records(tmp_path: Path) -> None:
     """CC-2: records before the first time borrow that; a file without any time is dated now, and never twice."""
     rows = [record("user", f"turn {n}", n) for n in (1, 2, 3)]

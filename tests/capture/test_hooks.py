@@ -141,6 +141,29 @@ def test_every_cut_of_a_transcript_gives_the_same_memory(tmp_path: Path) -> None
         assert live([cut, len(whole)]) == once, cut
 
 
+def test_what_was_said_in_two_pieces_is_kept_twice(tmp_path: Path) -> None:
+    """HOOK-2, CC-3: a turn without id and time that is said again after a hook read the file is another one, as for an import."""
+    from deja_tui.capture.hooks.capture import Capture, Where
+    from deja_tui.capture.importers.claude_code import import_claude_code
+
+    path, db, now = tmp_path / "t.jsonl", tmp_path / "m.deja", 1_790_000_000_000
+    begun = {
+        "type": "user",
+        "sessionId": "s1",
+        "uuid": "u1",
+        "timestamp": "2026-01-05T10:00:00Z",
+        "message": {"role": "user", "content": "hi"},
+    }
+    again = {"type": "user", "sessionId": "s1", "message": {"role": "user", "content": "go on"}}
+    for row in (begun, again, again, again):
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        Capture(Where(str(db), None, now)).run(stop(path))
+    with Memory.open(db) as memory:
+        assert [one.get("content") for one in memory.scan("event")].count("go on") == 3
+        assert import_claude_code(memory, path, now_ms=now).added == 0
+
+
 def test_a_transcript_that_was_replaced_is_read_from_its_beginning(tmp_path: Path) -> None:
     """HOOK-2: another file under the same name, or one that shrank, is new."""
     path, db = tmp_path / "t.jsonl", tmp_path / "m.deja"

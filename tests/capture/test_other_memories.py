@@ -302,7 +302,7 @@ def test_mcp_memory(tmp_path: Path) -> None:
     entity = {"name": "api", "entityType": "service", "observations": ["in Go", {"content": "on call"}]}
     path = lines(tmp_path / "m.jsonl", {"from": "ghost", "to": "api", "relationType": "uses"}, entity)
     report, sink = run("mcp-memory", path)
-    assert facts(sink) == [("api", "is_a", "service"), ("ghost", "uses", "api")]
+    assert facts(sink) == [("ghost", "uses", "api"), ("api", "is_a", "service")]
     assert notes(sink) == [("api", "in Go"), ("api", "on call")]
     assert (report.figures["relations_to_missing_entities"], report.figures["has_type_key"]) == (1, False)
     entity["observations"] = ["in Go", "in Go", "new"]

@@ -12,6 +12,7 @@ import xxhash
 from deja_tui.capture import jsonl
 from deja_tui.capture.importers.claude_records import Reader
 from deja_tui.capture.report import FileReport, Tally
+from deja_tui.capture.tame import digest
 from deja_tui.capture.times import usable
 from deja_tui.items import CaptureItem
 from deja_tui.record import Record
@@ -102,7 +103,9 @@ def _piece(
     tally = Tally()
     report = FileReport(os.path.basename(path), tally)
     records = before.get("records")
-    reader = Reader(report, now_ms, first, records=records if type(records) is int else None)
+    known_records = records if type(records) is int else None
+    head_of = None if known_records is None else lambda: _first_record(path, session)
+    reader = Reader(report, now_ms, first, records=known_records, head=head_of)
     items: list[CaptureItem] = []
     again = _Again(start, tally.records)
     for offset, line in lines:
@@ -164,6 +167,15 @@ def _lines(raw: bytes, start: int) -> Iterator[tuple[int, jsonl.Line]]:
         if line is not None:
             yield offset, line
         offset += len(one)
+
+
+def _first_record(path: str, session: str) -> str:
+    """The digest of the first record of a transcript, by which a reader from its beginning knows the file."""
+    with open(path, "rb") as source:
+        for line in jsonl.lines(source):
+            if isinstance(line.value, dict):
+                return digest(_typed(line.value, session))
+    return ""
 
 
 def _time(line: jsonl.Line, now_ms: int) -> Iterator[int]:

@@ -11,7 +11,9 @@ Numbered rules, cited by tests:
 * CC-3  Keys (D32): a call by its call id; a session by its id; a user record by its uuid and a digest of what it says,
   since real files use a uuid twice for different things; an assistant message by its message id and a digest of its
   first piece; a record without any id by a digest of itself and its number among equal ones. The last differs from
-  D32's file digest on purpose: a session file grows, and its records must keep their keys when it does.
+  D32's file digest on purpose: a session file grows, and its records must keep their keys when it does. A turn or call with
+  neither id nor time is known by the first record of its file and its place among the records as well, so that what was
+  said twice, in one file or in two, is kept twice; a copy, a grown file and a hook that reads piece by piece add nothing.
 * CC-4  A failure is ``is_error: true`` of a tool result, nothing else. Of two results for one call the first counts;
   the second stays an event and is marked.
 * CC-5  Hidden reasoning, snapshots and bookkeeping records are left out and counted; text is cut at 32,768 characters

@@ -6,12 +6,13 @@ Holds open calls, open replies and the ids of records, no more: memory does not 
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from deja_tui.capture import times
 from deja_tui.capture.calls import Answer, Call, CallJoin, Place
 from deja_tui.capture.chain import Chain
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.importers import claude_turns
 from deja_tui.capture.importers.claude_turns import Result, Turn, Use, ident
 from deja_tui.capture.jsonl import Line
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "claude-code"
 EXCERPT: Final = 500  # characters of a result in its event; the tool grain holds the whole
+PIECES_MAX: Final = 2_000
 WINDOW: Final = 256  # entries that wait for further lines of an assistant message
 _USAGE: Final = (
     ("input_tokens", "input_tokens"),
@@ -96,8 +98,19 @@ class _Reply:
 class Reader:
     """Turns the lines of one file into items, in their order. Holds open calls, open replies and ids, no more."""
 
-    def __init__(self, report: FileReport, now_ms: int, first_ms: int, *, records: int | None = None) -> None:
-        """``records``: how many stand in the part of the file that was read before; None: this is its beginning."""
+    def __init__(
+        self,
+        report: FileReport,
+        now_ms: int,
+        first_ms: int,
+        *,
+        records: int | None = None,
+        head: Callable[[], str] | None = None,
+    ) -> None:
+        """``records``: how many stand in the part of the file that was read before; None: this is its beginning.
+
+        ``head`` then gives the digest of the file's first record, where that is asked for.
+        """
         if not isinstance(report.tally, Tally):
             raise TypeError("a session file is counted in a Tally")
         report.tally.records = records or 0
@@ -109,8 +122,10 @@ class Reader:
         self._calls = CallJoin(SOURCE)
         self._queue: deque[CaptureItem | _Reply] = deque()
         self._replies: dict[str, _Reply] = {}
-        self._seen: set[tuple[str, str]] = set()
-        self._same: Counter[str] = Counter()
+        self._seen = Ids()
+        self._same = Ids()
+        self._head = ""
+        self._ask_head = head
         self._known = records is not None
         self._held = False
 
@@ -168,6 +183,8 @@ class Reader:
             self._report.lose(line, "not an object")
             return
         self._tally.records += 1
+        if not self._head and self._ask_head is None:
+            self._head = digest(value)
         kind = value.get("type")
         label = tame(kind)[:80] if isinstance(kind, str) else "null" if kind is None else "(no text)"
         self._tally.record_types[label] += 1
@@ -217,9 +234,16 @@ class Reader:
         """The key of a record by its ids (CC-3); without a first one, by what it says and its number among equals."""
         if ids[0]:
             return "/".join((SOURCE, kind, *ids))
+        if kind in ("user", "reply") and "timestamp" not in record.raw:
+            return f"{SOURCE}/{kind}/{self._occurrence(record)}"
         said = digest(record.raw)
-        self._same[said] += 1
-        return f"{SOURCE}/{kind}/{said}/{self._same[said]}"
+        return f"{SOURCE}/{kind}/{said}/{self._same.bump(said)}"
+
+    def _occurrence(self, record: _Record) -> str:
+        """What tells a record without id and time from one that says the same: its file and its place in it (CC-3)."""
+        if not self._head and self._ask_head is not None:
+            self._head = self._ask_head()
+        return f"{digest(record.raw)}/{self._head}/{record.place.ordinal}"
 
     def _put(self, key: str, record: _Record, fields: dict[str, Any], shears: Shears, **marks: Any) -> None:
         place = record.place
@@ -238,9 +262,8 @@ class Reader:
         """One event for a session or sub-agent, when its first record is read."""
         self._known = True
         place = record.place
-        if not place.session or (place.session, place.agent) in self._seen:
+        if not place.session or not self._seen.add(f"{place.session}/{place.agent}"):
             return
-        self._seen.add((place.session, place.agent))
         raw = record.raw
         extra = {
             "cwd": raw.get("cwd"),
@@ -392,6 +415,12 @@ class Reader:
                 self._replies[message_id] = reply
         if piece in reply.pieces:
             return  # the very same line again: a copied record
+        if len(reply.pieces) >= PIECES_MAX:
+            self._report.lose(
+                record.line, "a reply of too many pieces: what it says from here on is left out"
+            )
+            self._uses(record, turn)
+            return
         reply.pieces.append(piece)
         reply.ids += record.place.ids
         reply.blocks += turn.blocks
@@ -417,7 +446,10 @@ class Reader:
         for index, use in enumerate(turn.uses):
             call_id = use.call_id
             if not call_id:
-                call_id = f"{record.uuid or digest(record.raw)}#{index}"
+                known = record.uuid or (
+                    digest(record.raw) if "timestamp" in record.raw else self._occurrence(record)
+                )
+                call_id = f"{known}#{index}"
                 self._report.note(record.line, "a tool call without id")
             if self._tally.calls.call(call_id, use.tool):
                 self._queue.extend(self._calls.call(call_id, Call(use.tool, use.input, record.place)))

@@ -11,17 +11,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.known import Known
 from deja_tui.capture.reading import elements, is_array, records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import text_of
+from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
 from deja_tui.text import clean, fold
@@ -46,20 +47,31 @@ SHAPE: Final = Shape(
 
 
 class _Graph:
-    """What counting needs of a whole file: names, relations and digests of observations."""
+    """What counting needs of a whole file: names, relations and observations that were seen."""
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.ends: list[str] = []
-        self.relations: Counter[tuple[str, ...]] = Counter()
-        self.observations: Counter[tuple[str, str]] = Counter()
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self.names, self._folded = Ids(), Ids()
+        self._ends, self._relations, self._observations = Ids(), Ids(), Ids()
 
-    def count(self, counts: Counts) -> None:
-        folded = Counter(fold(name) for name in self.names)
-        counts.count("relations_to_missing_entities", sum(name not in self.names for name in self.ends))
-        counts.count("duplicate_relations", sum(count - 1 for count in self.relations.values()))
-        counts.count("names_equal_after_casefold", sum(count - 1 for count in folded.values()))
-        counts.count("duplicate_observations_after_casefold", sum(n - 1 for n in self.observations.values()))
+    def entity(self, name: str) -> None:
+        if self.names.add(name) and not self._folded.add(fold(name)):
+            self._counts.count("names_equal_after_casefold")
+
+    def relation(self, subject: str, relation: str, other: str) -> None:
+        self._ends.bump(f"{subject}\0{other}")
+        if not self._relations.add(digest([subject, relation, other])):
+            self._counts.count("duplicate_relations")
+
+    def observation(self, name: str, text: str) -> None:
+        if not self._observations.add(digest([name, fold(text)])):
+            self._counts.count("duplicate_observations_after_casefold")
+
+    def finish(self) -> None:
+        """An entity may stand behind a relation that names it, so the missing ones are known at the end."""
+        for ends, count in self._ends.items():
+            if not all(name in self.names for name in ends.split("\0", 1)):
+                self._counts.count("relations_to_missing_entities", int(count))
 
 
 def _entity(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) -> None:
@@ -69,7 +81,7 @@ def _entity(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) ->
         return
     known.counts.count("entities")
     known.counts.see("distinct_names", name)
-    graph.names.add(name)
+    graph.entity(name)
     at = known.moment(value["created_at"], line) if "created_at" in value else known.undated()
     if isinstance(kind, str) and kind.strip():
         known.fact(name, "is_a", kind, at=at, scope=name)
@@ -77,7 +89,7 @@ def _entity(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) ->
     for one in told if isinstance(told, list) else ():
         text = text_of(one)
         known.counts.count("observations")
-        graph.observations[name, fold(text)] += 1
+        graph.observation(name, text)
         if not known.note(name, text, at=at, scope=name):
             known.report.lose(line, "an observation without text")
 
@@ -89,8 +101,7 @@ def _relation(known: Known, line: int, value: Mapping[str, Any], graph: _Graph) 
         return
     subject, relation, other = map(str, parts)
     known.counts.count("relations")
-    graph.relations[subject, relation, other] += 1
-    graph.ends += [next((end for end in (subject, other) if end not in graph.names), subject)]
+    graph.relation(subject, relation, other)
     known.fact(subject, relation, other, at=known.undated())
 
 
@@ -103,8 +114,8 @@ def _records(path: Path, known: Known) -> Iterator[tuple[int, Any]]:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    known, graph = Known(KIND, report, now_ms), _Graph()
-    typed, relations, any_known = False, [], False
+    known = Known(KIND, report, now_ms)
+    graph, typed, any_known = _Graph(known.counts), False, False
     for number, value in _records(path, known):
         if not isinstance(value, dict):
             report.lose(number, "not an object")
@@ -117,18 +128,15 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
             _entity(known, number, value, graph)
         elif "relationType" in value or {"from", "to"} <= value.keys():
             any_known = True
-            relations.append((number, value))
+            _relation(known, number, value, graph)
         else:
             known.counts.count("other_records")
             report.lose(number, "neither an entity nor a relation")
         yield known.ready()
     if not any_known:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no memory file of the server", HINT)
-    # an entity may stand behind a relation that names it
-    for number, value in relations:
-        _relation(known, number, value, graph)
     known.counts.tell("has_type_key", typed)
-    graph.count(known.counts)
+    graph.finish()
     yield from known.rest()
 
 

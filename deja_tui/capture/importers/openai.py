@@ -5,6 +5,8 @@
   output or result), or a flat transcript (``messages_display``). One file may hold all of them.
 * OAI-2  Messages of one file are one conversation unless they name a session; a conversation without an id is known by
   a digest of its first message, so that a file that grows keeps its keys.
+  A record without an id that names its session is known by its time too, or where it has none by the first record of its
+  file: files that each tell a part of a session lose nothing, and a copy adds nothing.
 * OAI-3  A failure is an error flag, an ``error`` that is not empty, or a result that begins with the word Error.
 * OAI-4  A flat transcript tells results and no calls: none are made up, and such results count in no failure rate.
 """
@@ -16,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui.capture.calls import HELD_MAX
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.messages import Conversation, error_prefix
 from deja_tui.capture.reading import records
@@ -26,7 +29,7 @@ from deja_tui.capture.tame import digest
 from deja_tui.capture.times import Moment
 from deja_tui.errors import DejaError
 from deja_tui.items import UNKNOWN_TOOL, CaptureItem
-from deja_tui.text import clean
+from deja_tui.text import clean, compact_json
 
 KIND: Final = "openai"
 HINT: Final = "give JSON Lines of messages, conversations or tool results"
@@ -47,7 +50,7 @@ class _Reader:
         self._report = report
         self._counts = self.talk.counts
         self._open: dict[str, Conversation] = {}
-        self._loose = ""
+        self._loose = self._head = ""
         self.known = False
 
     def feed(self, line: int, value: Any) -> None:
@@ -56,6 +59,8 @@ class _Reader:
             self._report.lose(line, "not an object")
             return
         self._counts.count("records")
+        self._head = self._head or digest(value)
+        self.talk.piece = ""
         if isinstance(value.get("messages"), list):
             self._conversation(line, value, value["messages"])
         elif isinstance(value.get("messages_display"), str):
@@ -96,9 +101,11 @@ class _Reader:
     def _message(self, line: int, message: Mapping[str, Any], session: str) -> None:
         self._counts.see("sessions", session)
         self._counts.group("messages_by_role", str(message.get("role")))
-        if session not in self._open:
-            self._open[session] = Conversation(self.talk, session, _failed)
-        self._open[session].feed(message, self._at(message, line))
+        talk = self._open.pop(session, None) or Conversation(self.talk, session, _failed)
+        self._open[session] = talk
+        if len(self._open) > HELD_MAX:
+            del self._open[next(iter(self._open))]
+        talk.feed(message, self._at(message, line))
 
     def _logged(self, line: int, value: Mapping[str, Any]) -> None:
         session = self._session(value)
@@ -130,6 +137,9 @@ class _Reader:
         named = self._named(value)
         if not named and not self._loose:
             self._loose = digest(dict(value))
+        if named:  # another file may tell more of that session
+            at = next((value[name] for name in _TIMES if value.get(name)), None)
+            self.talk.piece = self._head if at is None else compact_json(at)[:64]
         return named or self._loose
 
 

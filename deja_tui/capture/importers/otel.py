@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
@@ -84,7 +85,7 @@ def _failed(span: Mapping[str, Any]) -> bool:
 class _Reader:
     def __init__(self, talk: Talk) -> None:
         self.talk = talk
-        self._said: set[tuple[str, str]] = set()
+        self._said = Ids()
         self.known = False
 
     def feed(self, line: int, value: Any) -> None:
@@ -141,9 +142,7 @@ class _Reader:
                     message.get("role"),
                     text_of(message.get("content")) or _parts(message.get("parts")),
                 )
-                key = (session, digest([role, text]))
-                if text and isinstance(role, str) and key not in self._said:
-                    self._said.add(key)
+                if text and isinstance(role, str) and self._said.add(f"{session}/{digest([role, text])}"):
                     self.talk.turn(role, text, session=session, at=at)
 
 
