@@ -107,7 +107,8 @@ def measured(
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
         out = Path(folder) / "loop.json"
         store = told("store", *common, *where, "--rounds", rounds, "--json", *beside)
-        sync = told("sync", *common, *where, "--rounds", rounds, "--json", *beside[:2])
+        elsewhere = ("--dir", options.bundle_dir) if options.bundle_dir else where
+        sync = told("sync", *common, *elsewhere, "--rounds", rounds, "--json", *beside[:2])
         told("loop", *common, *where, "--repeat", rounds, "--json", out, *beside[:2])
         loop = json.loads(out.read_text())[0]
         size = told("size", *common, *where, "--json")
@@ -199,6 +200,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="turns side by side")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--dir", help="where to put the files; a temporary folder by default")
+    parser.add_argument(
+        "--bundle-dir",
+        help="where the bundles and their imports go: in memory (tmpfs) the reference need not wait for each of its writes",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the figures there, after each size")
     options = parser.parse_args()
     sizes = {int(size): options.peer for size in options.grains.split(",") if size}
