@@ -10,7 +10,8 @@ Rules, cited by tests:
 * MCP-3  An answer is bounded: `ANSWER` characters of lines, and what is left out is told.
 * MCP-4  Text of a grain is cleaned and stands inside «», which every answer that holds some says is data. The structured part
   holds addresses, counts and words of ours only.
-* MCP-5  What looks like a secret is masked before it is stored, and the answer says how many were.
+* MCP-5  What looks like a secret is masked before it is stored, a because and the name of a tool included: a door masks what
+  it stores or it does not, and this one, which programs use, does. The answer says how many were.
 * MCP-6  A refusal is an answer with its code and the next step; it never ends the server.
 """
 
@@ -217,11 +218,13 @@ def _search(memory: Memory, given: Mapping[str, Any]) -> Answer:
 def _stored(address: str, masked: Counter[str]) -> Answer:
     told = {"address": address, "redacted": masked.total()}
     lines = [f"stored {address}"]
-    if masked:
-        lines.append(
-            "masked before it was stored: " + ", ".join(f"{n} {kind}" for kind, n in sorted(masked.items()))
-        )
-    return Answer(lines, told)
+    return Answer([*lines, *_masked(masked)], told)
+
+
+def _masked(masked: Counter[str]) -> list[str]:
+    if not masked:
+        return []
+    return ["masked before it was stored: " + ", ".join(f"{n} {kind}" for kind, n in sorted(masked.items()))]
 
 
 def _add_fact(memory: Memory, given: Mapping[str, Any]) -> Answer:
@@ -234,17 +237,10 @@ def _add_fact(memory: Memory, given: Mapping[str, Any]) -> Answer:
 
 
 def _record(memory: Memory, given: Mapping[str, Any]) -> Answer:
-    result, masked = redact(given["result"])
-    told, more = redact(given.get("input"))
-    address = memory.record_tool_call(
-        given["tool_name"],
-        result,
-        given.get("is_error", False),
-        given.get("thread"),
-        given.get("call_id"),
-        told,
-    )
-    return _stored(address, masked + more)
+    kept, masked = redact([given.get(name) for name in ("tool_name", "result", "thread", "call_id", "input")])
+    tool, result, thread, call_id, told = kept
+    address = memory.record_tool_call(tool, result, given.get("is_error", False), thread, call_id, told)
+    return _stored(address, masked)
 
 
 def _operation(memory: Memory, told: Mapping[str, Any], bare: Callable[[Any], Any]) -> dict[str, Any]:
@@ -327,7 +323,9 @@ def _recommendations(memory: Memory, given: Mapping[str, Any]) -> Answer:
         return _show(memory, given["address"], given.get("from_line", 1))
     if "because" not in given:
         raise ValidationError("VAL-E005", f"{action} needs a because of 1 to 500 characters")
-    return _decided(_decide(memory, action, given))
+    masked: Counter[str] = Counter()
+    because = redact_text(given["because"], masked)
+    return _decided(_decide(memory, action, {**given, "because": because}), masked)
 
 
 def _show(memory: Memory, address: str, first: int) -> Answer:
@@ -376,15 +374,16 @@ def _decide(memory: Memory, action: str, given: Mapping[str, Any]) -> Receipt:
             return memory.loop.rollback(address, because=because)
 
 
-def _decided(receipt: Receipt) -> Answer:
+def _decided(receipt: Receipt, masked: Counter[str]) -> Answer:
     told = {
         "address": receipt.recommendation,
         "audit": receipt.audit,
         "status": receipt.to_status,
         "actor": receipt.actor,
         "chain_verified": receipt.chain_verified,
+        "redacted": masked.total(),
     }
-    return Answer(receipt_lines(receipt, WIDTH), told)
+    return Answer([*receipt_lines(receipt, WIDTH), *_masked(masked)], told)
 
 
 # --- the list ---------------------------------------------------------------------------------------

@@ -234,6 +234,26 @@ def test_secrets_are_masked_before_they_are_stored(worker: Memory, path: Path) -
     assert key.encode() not in stored
 
 
+def test_a_because_is_masked_as_everything_is(worker: Memory, reviewer: Memory, path: Path) -> None:
+    """MCP-5: a reason is kept for good, so least of all it keeps a key; nor does a tool's name or a thread."""
+    fail(worker)
+    key = "sk-ant-" + "a1B2" * 8
+    call(
+        worker, "record_tool_call", {"tool_name": f"curl {key}", "result": "", "thread": key, "call_id": key}
+    )
+    address = pending(worker)
+    done = call(
+        reviewer, "recommendations", {"action": "reject", "address": address, "because": f"not with {key}"}
+    )
+    assert (done.failed, done.told["redacted"]) == (False, 1), done.text
+    assert "masked before it was stored: 1 anthropic-key" in done.text
+    (entry,) = reviewer.loop.audit(address).entries[-1:]
+    assert entry.because == "not with [redacted:anthropic-key]"
+    worker.close()
+    reviewer.close()
+    assert key.encode() not in b"".join(one.read_bytes() for one in path.parent.iterdir())
+
+
 # --- deciding ----------------------------------------------------------------------------------------
 
 
