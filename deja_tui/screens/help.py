@@ -51,6 +51,15 @@ _TYPING: Final = (
     ("^u ^k ^w", "empty before the caret, behind it, the last word"),
     ("← → Home End", "move the caret"),
 )
+_STATEMENT: Final = (
+    ("Enter", "run it; what writes is asked about once"),
+    ("Esc", "stop what runs, else leave; the text stays"),
+    ("Tab", "go on with the word, or list the words that begin so"),
+    ("↑ ↓ ^p ^n", "what was typed before; inside several lines the caret moves"),
+    ("^o", "begin a new line"),
+    ("^u ^k ^w", "empty the line before the caret, behind it, the last word"),
+    ("← → Home End", "move the caret"),
+)
 
 
 class HelpScreen(ReadingScreen):
@@ -88,7 +97,10 @@ class HelpScreen(ReadingScreen):
                 lines.extend(wrap(line(Span(f" off: {self.console_app.rights.why_off}", "warning")), room, 2))
             for action in actions:
                 lines.extend(self.entry(keymap, action, room))
-        for title, pairs in (("While a reason is typed", _TYPING), ("Letters and signs", _LETTERS)):
+        typing = ("While a reason is typed", _TYPING)
+        if self.about == "query":
+            typing = ("While a statement is typed", _STATEMENT)
+        for title, pairs in (typing, ("Letters and signs", _LETTERS)):
             lines.append(heading(title, room))
             for name, means in pairs:
                 lines.extend(_pair(name, means, room))

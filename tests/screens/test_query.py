@@ -555,6 +555,15 @@ async def test_what_was_typed_is_shared_with_the_shell_and_kept_from_others(
         assert user.marked()
 
 
+async def test_help_tells_what_keys_do_while_a_statement_is_typed() -> None:
+    """The keys of the screen, and those of the line."""
+    async with query(size=(120, 60)) as user:
+        await user.press("?")
+        assert " Tab                go on with the word, or list the words that begin so" in user.rows
+        assert " e                  how it was carried out (EXPLAIN), and back" in user.rows
+        assert "While a reason is typed" not in user.text
+
+
 async def test_a_small_window_takes_no_letters() -> None:
     """Below 60x20 only resize and q work, also while a statement is typed."""
     async with query() as user:
