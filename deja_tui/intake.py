@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 CLOCK_VARIABLE: Final = "DEJA_LOOP_NOW_MS"
 _LAST_MS: Final = 253_402_300_799_999
+_ITEMS: Final = "from deja_tui.items import CaptureItem"
 
 
 def host_clock() -> int:
@@ -117,9 +118,15 @@ class Intake:
     def take(self, items: Iterable[Capturable], namespace: str | None = None) -> Captured:
         """Store what is new of ``items``, in their order, in one transaction (D32, D33); see `Memory.capture`."""
         counts = {"added": 0, "skipped": 0, "completed": 0, "forgotten": 0}
+        if not isinstance(items, Iterable):
+            raise ValidationError("VAL-E001", "a capture takes items, one after the other", _ITEMS)
         with self._store.act() as act:
-            for item in items:
-                counts[self._one(act, item, namespace)] += 1
+            for number, item in enumerate(items, 1):
+                try:
+                    counts[self._one(act, _item(item), namespace)] += 1
+                except ValidationError as fault:
+                    told = f"item {number} of the capture: {fault.message}"
+                    raise ValidationError(fault.code, told, fault.next_step) from fault
         return Captured(**counts)
 
     def _one(self, act: Act, item: Capturable, namespace: str | None) -> str:
@@ -185,3 +192,14 @@ def checked_fields(fields: object) -> Mapping[str, Any]:
     if not isinstance(fields, Mapping):
         raise ValidationError("VAL-E001", "fields is not a map of names to values")
     return fields
+
+
+def _item(item: Any) -> Capturable:
+    """``item`` when it has what an item has. Raises VAL-E001."""
+    for name in ("type", "source_key", "fields", "complete"):
+        if not hasattr(item, name):
+            raise ValidationError("VAL-E001", f"it has no {name}", _ITEMS)
+    if not isinstance(item.source_key, str):
+        raise ValidationError("VAL-E001", "its source key is no text", _ITEMS)
+    found: Capturable = item
+    return found

@@ -7,6 +7,7 @@ at those times. Nothing in it is drawn at random: the same ``now`` gives the sam
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -67,10 +68,34 @@ def is_demo(memory: Memory) -> bool:
 def seed(path: Path, now_ms: int) -> None:
     """Write the demo memory to ``path``, which must not hold grains of its own. Raises CLI-E003 when it does.
 
-    A file that `seed` has made is left as it is.
+    A file that `seed` has made is left as it is. A new file is made beside its name and moved there when it is whole, so
+    that one which was interrupted is never in the way.
     """
     if now_ms < _EARLIEST:
         raise DejaError("CLI-E002", "the demo tells of the month before now, and now is before 2000")
+    target = Path(os.path.realpath(path))
+    if target.exists() and target.stat().st_size:
+        _fill(target, now_ms)
+        return
+    part = target.with_name(target.name + ".part")
+    if target.parent.is_dir():  # else opening says what is wrong
+        _remove(part)
+    try:
+        _fill(part, now_ms)
+        os.replace(part, target)
+    except BaseException:
+        if target.parent.is_dir():
+            _remove(part)
+        raise
+
+
+def _remove(part: Path) -> None:
+    """Take away a half-made file with what stands beside it."""
+    for ending in ("", "-wal", "-shm", ".telemetry.db"):
+        part.with_name(part.name + ending).unlink(missing_ok=True)
+
+
+def _fill(path: Path, now_ms: int) -> None:
     clock = _Hand(now_ms - 31 * DAY)
     with Memory.open(path, clock=clock, durability="normal") as memory:
         if is_demo(memory):
@@ -80,7 +105,6 @@ def seed(path: Path, now_ms: int) -> None:
     _play(path, clock, now_ms)
     clock.now_ms = now_ms
     with Memory.open(path, clock=clock) as memory, memory.store.act() as act:
-        # last, so that a file whose making was interrupted is not taken for a whole one
         act.set_setting(_MARK, {"now_ms": now_ms})
 
 

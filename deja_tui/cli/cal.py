@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from deja_tui.cal.parser import parse_script
 from deja_tui.cal.printer import program as printed
 from deja_tui.cal.results import Assembled, Grains, Result
 from deja_tui.cal.words import FORMATS
+from deja_tui.capture.templates import declarations
 from deja_tui.cli import output
 from deja_tui.cli.options import OneOf, open_memory, with_db
 from deja_tui.errors import DejaError
@@ -90,8 +92,7 @@ def cal(
         access: dict[str, Any] = {"read_only": read_only, "allow_destructive": allow_destructive}
         try:
             if script is not None:
-                text = _read(script)
-                results: list[Result] = session.script(text, given, **access)
+                results: list[Result] = _played(memory, _read(script), given, access, namespace)
             elif statement is not None:
                 results = [session.run(statement, given, **access)]
             else:
@@ -104,6 +105,27 @@ def cal(
     for result in results:
         show(result, format_)
     return 0
+
+
+def _played(
+    memory: Any, text: str, given: Mapping[str, str], access: Mapping[str, bool], namespace: str | None
+) -> list[Result]:
+    """A script with what it declares, in one act (D42); a namespace that the command line names is used all the same."""
+    with memory.store.act() if declarations(text) else nullcontext():
+        declare_all(memory, text, keep=namespace is not None)
+        results: list[Result] = session_of(memory).script(text, given, **access)
+    return results
+
+
+def declare_all(memory: Any, text: str, *, keep: bool = False) -> None:
+    """Carry out the lines of a script that declare something of the file.
+
+    ``keep``: go on in the namespace that the memory was opened with, whatever is declared.
+    """
+    for name, (value, because) in declarations(text).items():
+        memory.declare(name, value, because=because)
+        if name == "namespace" and not keep:
+            memory.namespace = value
 
 
 def session_of(memory: Any) -> Session:
@@ -172,6 +194,12 @@ def _shown(text: str) -> int:
     except CalError as error:
         _refuse(error, as_json=False)
         return 1
+    for name, (value, because) in declarations(text).items():
+        output.lines(
+            [
+                f"  -  {'admin':<11}  {clean(f'deja declare {name} {value} --because {because!r}', limit=4_000)}"
+            ]
+        )
     for number, program in enumerate(programs, 1):
         told = clean(printed(program), limit=4_000)
         output.lines([f"{number:>3}  {judge(program).cls.word:<11}  {told}"])

@@ -12,9 +12,9 @@ from typing import Final
 import click
 
 from deja_tui.capture import wiring as wiring_lines
-from deja_tui.capture.templates import NAMES, declarations, script
+from deja_tui.capture.templates import NAMES, script
 from deja_tui.cli import output
-from deja_tui.cli.cal import session_of
+from deja_tui.cli.cal import declare_all, session_of
 from deja_tui.cli.options import OneOf, open_memory, with_format
 from deja_tui.cli.paths import default_path
 from deja_tui.present.words import plural
@@ -146,12 +146,11 @@ def _begin(path: Path, template: str, actor: str, into_existing: bool) -> bool:
     from deja_tui.errors import DejaError
     from deja_tui.facade import host_clock
 
-    was = path.exists()
+    was = path.exists() and path.stat().st_size > 0
     if template == "demo":
         demo_memory.seed(path, host_clock())
         return not was
-    commands = declarations(template)
-    namespace = commands.get("namespace", (None, ""))[0]
+    text = script(template)
     with open_memory(path, namespace=None, actor=actor, create=True) as memory:
         row = memory.store.setting(_MARK)
         if isinstance(row, dict) and row.get("template") == template:
@@ -166,11 +165,8 @@ def _begin(path: Path, template: str, actor: str, into_existing: bool) -> bool:
         if template == "blank":
             return not was
         with memory.store.act() as act:
-            for name, (value, because) in commands.items():
-                memory.declare(name, value, because=because)
-            if namespace is not None:
-                memory.namespace = namespace
-            session_of(memory).script(script(template))
+            declare_all(memory, text)
+            session_of(memory).script(text)
             act.set_setting(_MARK, {"template": template, "by": actor, "at": memory.clock()})
     return True
 

@@ -162,6 +162,14 @@ def is_empty(db: apsw.Connection) -> bool:
 
 def check(db: apsw.Connection) -> None:
     """Refuse what is not ours (STO-E002) and what another version wrote (STO-E006, D41)."""
+    if db.pragma("application_id") == 0 and is_empty(
+        db
+    ):  # only where nothing may be written: else it was just begun
+        raise StoreError(
+            "STO-E002",
+            "the file is empty, which is how every memory begins: there is nothing to read yet",
+            "Write something into it (deja init --db FILE begins it), or name the file that deja wrote.",
+        )
     if db.pragma("application_id") != APPLICATION_ID:
         raise StoreError(
             "STO-E002",

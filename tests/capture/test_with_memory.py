@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deja_tui.capture.importers.claude_code import import_claude_code, read
+from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
 from deja_tui.items import CaptureItem
 from tests.capture.test_claude_code import LATER, record, result, use, write
@@ -108,3 +110,19 @@ def test_the_loop_finds_what_fails(tmp_path: Path) -> None:
         import_claude_code(fresh, shared("hostile/injected-instructions/session.jsonl"), now_ms=NOW)
         fresh.loop.run()
         assert len(fresh.loop.queue()) == 1
+
+
+@pytest.mark.parametrize("items", [5, None, [5], [{"type": "fact"}], ["x"]])
+def test_what_is_no_item_is_refused_by_its_number(items: Any, tmp_path: Path) -> None:
+    """VAL-E001, never a raw error; nothing of that capture is stored."""
+    good = CaptureItem("event", "k", {"content": "c", "role": "user", "context": {"source_key": "k"}})
+    given = [good, *items] if isinstance(items, list) else items
+    with Memory.open(tmp_path / "a.deja") as memory:
+        with pytest.raises(
+            DejaError, match=r"VAL-E001 (item 2 of the capture: it has no|a capture takes items)"
+        ):
+            memory.capture(given)
+        assert not list(memory.scan("event"))
+        bad = CaptureItem("event", "k", {"content": 5})
+        with pytest.raises(DejaError, match="item 1 of the capture"):
+            memory.capture([bad])

@@ -49,7 +49,7 @@ def test_a_template_gives_a_namespace_a_document_queries_and_analyzer_rows(
     path = tmp_path / "x.deja"
     assert deja("init", "--template", name, "--db", path).code == 0
     with Memory.open(path, clock=lambda: NOW) as memory:
-        (namespace, because) = declarations(name)["namespace"]
+        (namespace, because) = declarations(script(name))["namespace"]
         assert memory.namespace == namespace == memory.declared()[0].value
         assert memory.declared()[0].because == because
         (document,) = memory.docs.list()
@@ -59,6 +59,63 @@ def test_a_template_gives_a_namespace_a_document_queries_and_analyzer_rows(
         assert {change.analyzer for change in memory.loop.config_log()} >= {"loop.contradiction_sweep/1"}
         assert len(memory.loop.config_log()) == 2
         assert memory.verify() == ()
+
+
+@pytest.mark.parametrize("name", WORKING)
+def test_the_script_of_a_template_does_what_the_template_does(name: str, deja: Deja, tmp_path: Path) -> None:
+    """D42: played with `deja cal --file` it declares the namespace too, and writes there; --dry-run shows that line."""
+    path, by_init, file = tmp_path / "x.deja", tmp_path / "y.deja", tmp_path / "t.cal"
+    file.write_text(script(name))
+    shown = deja("cal", "--file", file, "--dry-run")
+    assert "deja declare namespace" in shown.out
+    assert deja("cal", "--file", file, "--db", path).code == 0
+    assert deja("init", "--template", name, "--db", by_init).code == 0
+    with Memory.open(path, clock=lambda: NOW) as played, Memory.open(by_init, clock=lambda: NOW) as made:
+        assert played.namespace == made.namespace != "shared"
+        assert [one.path for one in played.docs.list()] == [one.path for one in made.docs.list()]
+    other = tmp_path / "z.deja"
+    assert deja("cal", "--file", file, "--ns", "mine", "--db", other).code == 0
+    with Memory.open(other, namespace="mine", clock=lambda: NOW) as memory:
+        assert len(memory.docs.list()) == 1
+    file.write_text("-- deja declare namespace\nRECALL facts;\n")
+    refused = deja("cal", "--file", file, "--db", tmp_path / "n.deja")
+    assert (refused.code, refused.err[:8]) == (1, "VAL-E001")
+
+
+def test_a_demo_that_was_killed_is_made_whole(
+    deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing stands under its name until it is whole; what was left beside it is no obstacle. An empty file is filled."""
+    from deja_tui.capture import demo as making
+
+    path, part = tmp_path / "d.deja", tmp_path / "d.deja.part"
+    with Memory.open(part, clock=lambda: NOW) as half:
+        half.add_fact("half", "made", "yes")
+    path.touch()
+    assert deja("demo", path).code == 0
+    assert not list(tmp_path.glob("*.part*"))
+    assert deja("init", "--template", "demo", "--db", path, "--format", "json").json["changed"] is False
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(making, "_play", killed)
+    other = tmp_path / "o.deja"
+    assert deja("demo", other).code == 130
+    assert not list(tmp_path.glob("o.deja*"))
+
+
+def test_an_empty_file_is_told_to_be_one(deja: Deja, tmp_path: Path) -> None:
+    """STO-E002: where nothing may be written it says so plainly; where it may, an empty file is how a memory begins."""
+    path = tmp_path / "e.deja"
+    path.touch()
+    done = deja("recall", "--db", path)
+    assert done.code == 1
+    assert "the file is empty" in done.err
+    assert "deja init" in done.err
+    assert path.stat().st_size == 0
+    assert deja("init", "--db", path, "--format", "json").json["changed"] is True
+    assert deja("recall", "--db", path).code == 0
 
 
 @pytest.mark.parametrize("name", NAMES)

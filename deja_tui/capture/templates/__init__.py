@@ -2,7 +2,7 @@
 """What a new memory may begin with: literal scripts of the query language, one file a template.
 
 A line ``-- deja declare NAME VALUE --because 'REASON'`` is a command besides: it is carried out before the script. All
-other lines that begin with two dashes are remarks.
+other lines that begin with two dashes are remarks. `deja init` and ``deja cal --file`` do the same with them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import shlex
 from importlib.resources import files
 from typing import Final
+
+from deja_tui.errors import ValidationError
 
 NAMES: Final = ("blank", "coding-agent", "support-agent", "demo")
 
@@ -21,11 +23,18 @@ def script(name: str) -> str:
     return (files(__name__) / f"{name}.cal").read_text(encoding="utf-8")
 
 
-def declarations(name: str) -> dict[str, tuple[str, str]]:
-    """What a template declares of the file: name → (value, reason)."""
+def declarations(text: str) -> dict[str, tuple[str, str]]:
+    """What a script declares of the file: name → (value, reason). Raises VAL-E001 where such a line is not whole."""
     found = {}
-    for line in script(name).splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(_DECLARE):
-            setting, value, _, because = shlex.split(line.removeprefix(_DECLARE))
+            try:
+                setting, value, word, because = shlex.split(line.removeprefix(_DECLARE))
+            except ValueError:
+                word = ""
+            if word != "--because":
+                raise ValidationError(
+                    "VAL-E001", f"line {number} declares nothing", _DECLARE + "NAME VALUE --because 'REASON'"
+                )
             found[setting] = (value, because)
     return found
