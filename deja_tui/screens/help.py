@@ -97,7 +97,7 @@ class HelpScreen(ReadingScreen):
                 lines.extend(wrap(line(Span(f" off: {self.console_app.rights.why_off}", "warning")), room, 2))
             for action in actions:
                 lines.extend(self.entry(keymap, action, room))
-        typing = ("While a reason is typed", _TYPING)
+        typing: tuple[str, tuple[tuple[str, str], ...]] = ("While a reason is typed", _TYPING)
         if self.about == "query":
             typing = ("While a statement is typed", _STATEMENT)
         for title, pairs in (typing, ("Letters and signs", _LETTERS)):

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 BELOW: Final = 6
+# A slow link is sent a whole body only by who asks for it.
+CARD_ROWS: Final = 8
 # A held key redraws the second part only when it rests (the queue does the same).
 HELD_SECONDS: Final = 0.06
 LEAD_ROWS: Final = 8
@@ -410,7 +412,11 @@ class QueryScreen(PlaceScreen):
             return self.plan(room) if self.plan is not None else [line(Span("reading …", "dim"))]
         from deja_tui.present.query import saved_lines
 
-        return saved_lines(self.chosen, room) if self.chosen is not None else []
+        lines = saved_lines(self.chosen, room) if self.chosen is not None else []
+        left = len(lines) - CARD_ROWS
+        if not self.wide or left <= 1:
+            return lines
+        return [*lines[:CARD_ROWS], line(Span(f"… {left} more lines: E edits it", "dim"))]
 
     def draw_lead(self) -> None:
         lead: list[Line] = []

@@ -117,6 +117,10 @@ def test_what_the_console_writes_is_within_its_bars(size: str, memory: Path, tmp
         found["switch"] = max(back, console.go("5", "[5 Outcomes"), console.go("1", "[1 Overview"))
         console.go("7", "[7 Memories", "1/")
         found["memories"] = console.cost(*"jj")
+        console.go("8", "[8 Query", "-- Account 360")
+        found["saved"] = console.cost(*"jjj")
+        console.go("i", "Enter runs")
+        found["statement"] = console.cost(*'RECALL f = "a')
     over = {name: (bytes, BARS[size][name]) for name, bytes in found.items() if bytes > BARS[size][name]}
     assert over == {}, found
     assert found.keys() == BARS[size].keys()
