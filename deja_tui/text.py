@@ -208,10 +208,13 @@ def unfenced(text: str) -> str:
     return text.translate(_FENCES)
 
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+
+
 def compact_json(value: Any) -> str:
     """Compact JSON with sorted keys; what JSON cannot hold is shown by its ``str`` or ``repr``. Never raises."""
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+        return _COMPACT.encode(value)
     except (TypeError, ValueError, RecursionError):
         pass
     try:

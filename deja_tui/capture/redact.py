@@ -173,14 +173,38 @@ _ALONE_BITS: Final = 4.0
 _LEAST: Final = 8  # a name, a sign and a value of four characters
 _ALONE_MIN: Final = 32
 _CACHED_MAX: Final = 64
-# Every text that holds what `_known` looks for holds one of these, in lower case: the needles of all shapes, schemes and names,
-# each cut to the part that several share. A test holds them to that.
-_SIGNS: Final = """
-    eyj sk- k_live_ k_test_ ghp_ gho_ ghu_ ghs_ ghr_ _pat glpat- gldt- glrt- glptt- xox xapp- hooks.slack.com/ akia asia
-    aiza ya29. gocspx- npm_ pypi-ag hf_ whsec_ sg. _v1_ shpat_ shpss_ shpca_ :aa bearer basic auth pass pwd secret token
-    key cred _salt _dsn -----begin ://
-"""
-_HINTS: Final = tuple(_SIGNS.split())
+# Every text that holds what `_known` looks for holds one of these, in lower case: the needles of names, schemes and shapes, each
+# cut to the part that several share. A shape stands in one word, and in none of less than `_SHAPE_MIN`. A test holds them to that.
+_SHAPE_MIN: Final = 15
+_NAME_HINTS: Final = ("pass", "pwd", "secret", "token", "key", "cred", "auth", "bearer", "basic")
+_WEAK_HINTS: Final = ("_pat", "_salt", "_dsn")
+_SHAPE_HINTS: Final = (
+    (
+        "_",
+        [
+            "k_live_",
+            "k_test_",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "_pat",
+            "npm_",
+            "hf_",
+            "whsec_",
+            "_v1_",
+            "shpat_",
+            "shpss_",
+            "shpca_",
+        ],
+    ),
+    ("-", ["sk-", "glpat-", "gldt-", "glrt-", "glptt-", "xapp-", "gocspx-", "pypi-ag", "age-secret-key-"]),
+    (".", ["hooks.slack.com/", "ya29.", "sg."]),
+    (":", [":aa"]),
+    ("", ["akia", "asia", "aiza", "xox", "eyj"]),
+)
+"""By a character that each of them holds: most words hold none of those."""
 _plain: set[str] = set()
 """Short texts without a sign of a secret: names, ids and words, which come again and again. No other text is kept."""
 _PLAIN_MAX: Final = 4_096
@@ -200,17 +224,35 @@ def is_plain(text: str) -> bool:
 
 
 def _has_no_sign(text: str) -> bool:
-    for needle in _CODE_NEEDLES:
-        if needle in text:
-            return False
+    if _may_hold_codes(text):
+        return False
     lowered = _lower(text)
-    for needle in _HINTS:
+    for needle in _NAME_HINTS:
         if needle in lowered:
             return False
-    if len(text) >= _ALONE_MIN:
-        for word in text.split():
-            if len(word) >= _ALONE_MIN and word != word.lower():  # the least that RED-7 asks of a value
-                return next(_alone(text), None) is None
+    if "://" in text or "-----begin" in lowered:
+        return False
+    if "_" in text and any(needle in lowered for needle in _WEAK_HINTS):
+        return False
+    words = {word for word in text.split() if len(word) >= _SHAPE_MIN}
+    return not words or _are_plain(words, text)
+
+
+def _may_hold_codes(text: str) -> bool:
+    if not text.isascii() and "\x9b" in text:
+        return True
+    return "\x1b" in text or "\x07" in text or ("\\" in text and any(one in text for one in _CODE_NEEDLES))
+
+
+def _are_plain(words: set[str], text: str) -> bool:
+    """Whether none of the long words of ``text`` has the form of a secret."""
+    lowered = " ".join(words).lower()
+    for sign, hints in _SHAPE_HINTS:
+        if sign in lowered and any(hint in lowered for hint in hints):
+            return False
+    for word in words:
+        if len(word) >= _ALONE_MIN and word != word.lower():  # the least that RED-7 asks of a value
+            return next(_alone(text), None) is None
     return True
 
 

@@ -20,11 +20,13 @@ _INT_MAX: Final = 2**64 - 1
 def tame(value: Any) -> Any:
     """``value`` with every text through `door`, and numbers that grain bytes cannot hold as text."""
     if isinstance(value, str):
-        return door(value)
+        return value if value.isascii() and "\x00" not in value else door(value)
     if isinstance(value, list):
         return [tame(item) for item in value]
     if isinstance(value, dict):
         return {door(str(key)): tame(item) for key, item in value.items()}
+    if value is None or value is True or value is False:
+        return value
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, int) and not isinstance(value, bool) and not _INT_MIN <= value <= _INT_MAX:
@@ -53,7 +55,8 @@ class Shears:
     def value(self, value: Any, limit: int = TEXT_MAX, whole: int = 8 * TEXT_MAX) -> Any:
         """``value`` with each of its texts cut; when it is longer than ``whole`` even so, its JSON text cut."""
         kept = self._texts(value, limit)
-        if isinstance(kept, (dict, list)):
+        # a text of JSON is never twice as long as that of Python: most values are short, and told by that at once
+        if isinstance(kept, (dict, list)) and 2 * len(repr(kept)) > whole:
             text = compact_json(kept)
             if len(text) > whole:
                 return self.text(text, limit)

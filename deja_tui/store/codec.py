@@ -139,7 +139,7 @@ class Grain(Record):
     """
 
     _fields = ("type", "created_at", "namespace", "fields", "extras", "flags", "ns_hash")
-    __slots__ = _fields
+    __slots__ = (*_fields, "wire")
 
     def __init__(
         self,
@@ -150,7 +150,9 @@ class Grain(Record):
         extras: Mapping[str, Any],
         flags: int,
         ns_hash: bytes,
+        wire: dict[str, Any] | None = None,
     ) -> None:
+        self.wire = wire  # the map that `make_grain` made it of, so that `encode` need not make it again; no part of the value
         self.type = type
         self.created_at = created_at
         self.namespace = namespace
@@ -480,7 +482,7 @@ def encode(grain: Grain) -> bytes:
     """
     header = _header(grain)
     try:
-        wire = _wire_map(grain)
+        wire = _wire_map(grain) if grain.wire is None else grain.wire
         payload = _packers.pack({key: wire[key] for key in sorted(wire)})
     except RecursionError as error:
         raise too_deep() from error
@@ -662,7 +664,8 @@ def make_grain(
         raise _unwritable("FMT-E002", "the grain holds a value that MessagePack cannot") from error
     kept, verbatim = _read_back(wire, type)
     told = None if namespace is None else nfc(namespace)
-    return Grain(type, int(created_at), told, kept, verbatim, flags_of(kept), ns_hash)
+    wire |= {"t": type, "ca": int(created_at)} | ({} if told is None else {"ns": told})
+    return Grain(type, int(created_at), told, kept, verbatim, flags_of(kept), ns_hash, wire)
 
 
 def _projected(kind: str, fields: Mapping[str, Any], extras: Mapping[str, Any]) -> dict[str, Any]:

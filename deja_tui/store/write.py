@@ -39,9 +39,16 @@ if TYPE_CHECKING:
 else:
     MarkKind = Origin = str
 
-_HERE_OR_GONE: Final = (
-    "SELECT id, 0 FROM grain WHERE hash = ?1 UNION ALL SELECT gid, 1 FROM tombstone WHERE hash = ?1"
+_HERE, _GONE, _ALIKE, _SOURCE_GONE = range(4)
+_KNOWN: Final = (
+    f"SELECT {_HERE}, id, NULL, NULL FROM grain WHERE hash = ?1"
+    f" UNION ALL SELECT {_GONE}, gid, NULL, NULL FROM tombstone WHERE hash = ?1"
 )
+_KNOWN_SOURCE: Final = (
+    f"{_KNOWN} UNION ALL SELECT {_ALIKE}, g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?2"
+    f" UNION ALL SELECT {_SOURCE_GONE}, gid, NULL, NULL FROM tombstone WHERE source = ?3"
+)
+"""What may be here already, in one statement: a capture asks it of every item."""
 
 _LINK: Final = f"SELECT g.dead, {SUCCESSOR}, g.body FROM grain g WHERE g.hash = ?"
 
@@ -169,20 +176,18 @@ class Act:
 
         A grain that takes another's place may carry the source key of its chain: it ``completes`` what came from there.
         """
-        db = self._tx.db
+        statement: str = _KNOWN
+        values: tuple[Any, ...] = (digest,)
+        if source is not None:
+            statement, values = _KNOWN_SOURCE, (digest, key_of(source), source_digest(source))
         gone = False
-        for gid, buried in db.execute(_HERE_OR_GONE, (digest,)):
-            if not buried:
+        for kind, gid, found, body in rows(self._tx.db, statement, values):
+            if kind == _HERE:
                 return Added(digest.hex(), gid, new=False)
-            gone = True
-        if source is not None and not completes:
-            alike = "SELECT g.id, g.hash, g.body FROM source s JOIN grain g ON g.id = s.gid WHERE s.k = ?"
-            for gid, found, body in rows(db, alike, (key_of(source),)):
-                if source_of(unfold(body)[1].get("context")) == source:
-                    return Added(found.hex(), gid, new=False)
-        if source is not None and not gone:
-            buried_source = "SELECT 1 FROM tombstone WHERE source = ?"
-            gone = any(True for _ in rows(db, buried_source, (source_digest(source),)))
+            if kind != _ALIKE:
+                gone = True
+            elif not completes and source_of(unfold(body)[1].get("context")) == source:
+                return Added(found.hex(), gid, new=False)
         if gone:
             raise StoreError(
                 "MEM-E003",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import string
 import time
 from collections import Counter
@@ -528,6 +529,19 @@ def test_drawn_values_cost_linear_time() -> None:
 
 def test_every_sign_of_a_secret_is_among_the_few_that_are_looked_for_first() -> None:
     """RED-4: a text without a hint is not looked at again, so each needle of each pattern holds one."""
-    needles = [needle for shape in rules._SHAPES for needle in shape.needles]
-    needles += [*rules._SCHEME_NEEDLES, *rules._NAME_NEEDLES, *rules._WEAK_NEEDLES, "-----BEGIN", "://"]
-    assert not [one for one in needles if not any(hint in one.lower() for hint in rules._HINTS)]
+    shapes = [needle for shape in rules._SHAPES for needle in shape.needles]
+    forms = [hint for _, group in rules._SHAPE_HINTS for hint in group]
+    assert not [one for one in shapes if not any(hint in one.lower() for hint in forms)]
+    assert all(sign in hint for sign, group in rules._SHAPE_HINTS for hint in group)
+    others = [*rules._SCHEME_NEEDLES, *rules._NAME_NEEDLES, *rules._WEAK_NEEDLES]
+    hints = (*rules._NAME_HINTS, *rules._WEAK_HINTS)
+    assert not [one for one in others if not any(hint in one.lower() for hint in hints)]
+
+
+def test_no_shape_of_a_secret_is_shorter_than_the_words_that_are_looked_at_or_goes_over_two_of_them() -> None:
+    """RED-4: the shortest text each pattern takes, as its own grammar says."""
+    for shape in rules._SHAPES:
+        source = shape.pattern.pattern
+        parsed = re._parser.parse(source)  # type: ignore[attr-defined]
+        assert parsed.getwidth()[0] >= rules._SHAPE_MIN, shape.kind
+        assert r"\s" not in source, shape.kind
