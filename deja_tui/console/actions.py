@@ -203,6 +203,14 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "apply",
         "undo",
     ),
+    Action(
+        "queue.mark_applied",
+        ("P",),
+        "note that a change outside this memory was made, asks BECAUSE",
+        ("queue", "detail", "receipt"),
+        "apply",
+        "mark done",
+    ),
     Action("query.type", ("i",), "type a statement", ("query",), hint="type"),
     Action(
         "query.open", ("enter", "l", "right"), "open the row, or run the saved query", ("query",), hint="open"
@@ -416,18 +424,20 @@ class Rights:
 
 # --- when a decision is possible --------------------------------------------------------------------
 
-DECISIONS: Final = ("approve", "reject", "apply", "rollback")
+DECISIONS: Final = ("approve", "reject", "apply", "rollback", "mark_applied")
 _FROM: Final = {
     "approve": ("pending",),
     "reject": ("pending", "approved"),
     "apply": ("approved",),
     "rollback": ("applied",),
+    "mark_applied": ("approved",),
 }
 _NEEDS: Final = {
     "approve": "only a pending recommendation can be approved",
     "reject": "only a pending or approved recommendation can be rejected",
     "apply": "only an approved recommendation can be applied",
     "rollback": "only an applied recommendation can be rolled back",
+    "mark_applied": "only an approved recommendation can be marked as done",
 }
 
 
@@ -442,6 +452,7 @@ class Case:
     verified: bool | None = None
     creator: str | None = None
     replaced_by: str | None = None
+    outside: bool = False  # the change is not this memory's to make (D27)
 
 
 def fits(decision: str, status: str) -> bool:
@@ -451,6 +462,8 @@ def fits(decision: str, status: str) -> bool:
 
 def offered(verb: str, case: Case | None) -> bool:
     """Whether a key is worth a hint: a decision only where it can follow the status, a dry run while it is open."""
+    if verb in ("apply", "mark_applied") and case is not None and case.outside is (verb == "apply"):
+        return False
     if verb in DECISIONS:
         return case is not None and fits(verb, case.status)
     return verb != "dry_run" or (case is not None and case.status in ("pending", "approved"))
@@ -467,6 +480,10 @@ def refusal(decision: str, case: Case, rights: Rights, actor: str) -> str | None
         return f"the finding was refreshed since: the newer one is {case.replaced_by[:8]}"
     if not fits(decision, case.status):
         return f"{_NEEDS[decision]}: this one is {case.status.replace('_', ' ')}"
+    if decision == "mark_applied" and not case.outside:
+        return "its change is this memory's own: it is applied, not marked"
+    if decision == "apply" and case.outside:
+        return "its change lies outside this memory: make it there, then mark it as done"
     if case.verified is False:
         return "its audit chain does not verify: decisions are off"
     if decision == "approve" and case.creator == actor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -106,8 +107,11 @@ class SettingScreen(TypingScreen):
 
     def do_command(self) -> None:
         if self.state is not None:
-            name, file = short_id(self.state.id), self.console_app.file
+            name, file = shlex.quote(short_id(self.state.id)), self.console_app.quoted_file
             self.copy(f"deja loop analyzers {name} --db {file}", "command line")
+
+    def cal_of_panel(self) -> str:
+        return "DESCRIBE ANALYZERS"
 
 
 class AnalyzersScreen(SettingScreen):

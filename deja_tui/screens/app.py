@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -132,7 +133,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.hintbook = hintbook or Hintbook()
         self.mouse_on = self.terminal.mouse
         self.offered = ""
-        self.theme_name = theme
+        self.theme_name = self.first_theme = theme
         self.paint = replace(themes.paint(first), ascii=self.terminal.ascii)
         self.wear(first)
 
@@ -140,6 +141,11 @@ class DejaApp(App[None], inherit_bindings=False):
     def file_name(self) -> str:
         """The file without its folders."""
         return PurePath(self.file).name or self.file
+
+    @property
+    def quoted_file(self) -> str:
+        """The file as a shell takes it, for command lines that are copied."""
+        return shlex.quote(self.file)
 
     # --- keys ---------------------------------------------------------------------------------------
 

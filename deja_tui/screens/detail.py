@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,6 +22,7 @@ from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 
 BESIDE: Final = ("trail", "finding")
+_WHOLE: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def case_of(detail: Detail) -> Case:
@@ -35,6 +38,7 @@ def case_of(detail: Detail) -> Case:
         verified=detail.chain.verified,
         creator=detail.creator,
         replaced_by=detail.replaced_by,
+        outside=detail.plan is not None and detail.plan.outside,
     )
 
 
@@ -78,7 +82,17 @@ def fill(
 
 def command_line(file: str, address: str) -> str:
     """The command that shows the same on the command line."""
-    return f"deja loop show {short(address)} --db {file}"
+    return shlex.join(("deja", "loop", "show", short(address), "--db", file))
+
+
+def statement(address: str) -> str:
+    """The statement that reads the recommendation itself; ``""`` where its whole address is not known yet."""
+    return f'RECALL recommendations WHERE hash = "{address}"' if _WHOLE.fullmatch(address) else ""
+
+
+def trail_statement(address: str) -> str:
+    """The statement that reads the audit chain of a recommendation."""
+    return f'RUN "Audit of" ($recommendation = "{address}")'
 
 
 class DetailScreen(ReadingScreen):
@@ -97,6 +111,8 @@ class DetailScreen(ReadingScreen):
         # What the queue has read already is shown at once, and read again.
         self.detail = known
         self.whole = False
+        # Whether the chain is what one looks at.
+        self.on_trail = False
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -166,6 +182,7 @@ class DetailScreen(ReadingScreen):
         self.pager.go("evidence")
 
     def do_trail(self) -> None:
+        self.on_trail = self.detail is not None
         if not self.pager.go("trail"):
             self.part(Pager, "beside").go("trail")
 
@@ -196,6 +213,13 @@ class DetailScreen(ReadingScreen):
     def do_command(self) -> None:
         self.copy(command_line(self.console_app.file, self.address), "command line")
 
+    def cal_of_panel(self) -> str:
+        """The chain where one looks at it, else the recommendation."""
+        return trail_statement(self.address) if self.on_trail else statement(self.address)
+
+    def scrolled(self) -> None:
+        self.on_trail = False
+
     def do_approve(self) -> None:
         self.decide_here("approve")
 
@@ -207,6 +231,9 @@ class DetailScreen(ReadingScreen):
 
     def do_rollback(self) -> None:
         self.decide_here("rollback")
+
+    def do_mark_applied(self) -> None:
+        self.decide_here("mark_applied")
 
     def decide_here(self, decision: str) -> None:
         if self.detail is not None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from textual import events
 from textual.app import ComposeResult
 
@@ -14,7 +16,6 @@ from deja_tui.present.line import Span, heading, line, wrapped
 from deja_tui.present.words import fenced, plural, short
 from deja_tui.screens.base import DejaScreen, ReadingScreen, Typed
 from deja_tui.screens.linked import GrainsAsked
-from deja_tui.text import clean
 from deja_tui.widgets.editor import MOST, Editor
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.pager import Pager
@@ -169,7 +170,8 @@ class DocumentScreen(ReadingScreen, GrainsAsked):
             self.copy(self.document.address, "address")
 
     def do_command(self) -> None:
-        self.copy(f"deja doc view {clean(self.path, 200)} --db {self.console_app.file}", "command line")
+        verb = f"deja doc view {shlex.quote(self.path)}"
+        self.copy(f"{verb} --db {self.console_app.quoted_file}", "command line")
 
     def cal_of_panel(self) -> str:
         return f"HISTORY OF sha256:{self.document.address}" if self.document else ""

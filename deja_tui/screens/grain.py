@@ -93,7 +93,7 @@ class GrainScreen(LinkScreen):
         return super().address_here() or self.address
 
     def do_command(self) -> None:
-        self.copy(f"deja get {short(self.address)} --db {self.console_app.file}", "command line")
+        self.copy(f"deja get {short(self.address)} --db {self.console_app.quoted_file}", "command line")
 
     def cal_of_panel(self) -> str:
         return f"HISTORY OF sha256:{self.found.grain.address}" if self.found else ""
@@ -144,7 +144,7 @@ class GrainsScreen(LinkScreen):
 
     def do_command(self) -> None:
         address = short(self.detail.recommendation.address)
-        self.copy(f"deja loop show {address} --db {self.console_app.file}", "command line")
+        self.copy(f"deja loop show {address} --db {self.console_app.quoted_file}", "command line")
 
     def cal_of_panel(self) -> str:
         return f"HISTORY OF sha256:{self.address_here()}" if self.address_here() else ""

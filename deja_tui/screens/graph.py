@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final
 
 from deja_tui.present import graph as shown
@@ -84,13 +85,9 @@ class GraphScreen(LinkScreen):
             self.app.push_screen(GraphScreen(item.about, self.namespace))
 
     def do_command(self) -> None:
-        self.copy(f"deja cal {_shell(self.cal_of_panel())} --db {self.console_app.file}", "command line")
+        verb = f"deja cal {shlex.quote(self.cal_of_panel())}"
+        self.copy(f"{verb} --db {self.console_app.quoted_file}", "command line")
 
     def cal_of_panel(self) -> str:
         name = quote(self.entity)
         return f"RECALL facts WHERE subject = {name} OR object = {name}"
-
-
-def _shell(text: str) -> str:
-    """A text as one word of a POSIX shell."""
-    return "'" + text.replace("'", "'\\''") + "'"

@@ -11,6 +11,7 @@ from deja_tui.console.actions import ACTIONS, Action
 from deja_tui.console.keymap import Keymap
 from deja_tui.present.line import Line, Span, heading, line, plain, wrap
 from deja_tui.screens.base import ReadingScreen
+from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 
 NAMES: Final = {
@@ -35,6 +36,12 @@ NAMES: Final = {
     "graph": "Surroundings",
     "document": "Document",
     "help": "Help",
+}
+_DEPTHS: Final = {
+    "none": "none, bold and reverse only",
+    "16": "16",
+    "256": "256",
+    "truecolor": "24 bits",
 }
 _KEYS_ROOM: Final = 18
 _LETTERS: Final = (
@@ -121,13 +128,41 @@ class HelpScreen(ReadingScreen):
         return [
             ("tier", f"{app.rights.tier}, acting as {app.actor}"),
             ("window", f"{size.width}x{size.height}, needs 60x20, a second pane from 110"),
+            ("terminal", self.terminal()),
+            ("colours", f"{_DEPTHS[app.terminal.colours]}: {app.terminal.why or 'assumed'}"),
             (
                 "theme",
-                f"{app.theme_name}, {'terminal colours' if app.native_ansi_color else '24-bit colours'}",
+                f"{app.theme_name}, {'terminal colours' if app.native_ansi_color else 'colours of its own'}",
             ),
-            ("mouse", "off, so that the terminal selects text"),
-            ("keys file", "keymap.toml in the config folder of deja"),
+            ("chosen by", self.chosen_by()),
+            (
+                "mouse",
+                f"{'on: it selects and scrolls' if app.mouse_on else 'off: the terminal selects text'}",
+            ),
+            (
+                "one update",
+                "large frames are marked" if app.terminal.sync else "no marks inside a multiplexer",
+            ),
+            *([("sent so far", f"{app.bytes_sent:,} bytes")] if app.bytes_sent is not None else []),
+            ("files", "config.toml, keymap.toml and themes/ in the config folder of deja"),
         ]
+
+    def terminal(self) -> str:
+        """``xterm-256color, over SSH, inside tmux``."""
+        found = self.console_app.terminal
+        parts = [clean(found.name, 40), *(["over SSH"] if found.ssh else [])]
+        return ", ".join([*parts, *([f"inside {found.multiplexer}"] if found.multiplexer else [])])
+
+    def chosen_by(self) -> str:
+        """Why this theme: what somebody said, else the facts."""
+        app = self.console_app
+        if app.theme_name != app.first_theme:
+            return "a key, for this console only"
+        if app.terminal.colours == "none" and app.theme_name == "mono":
+            return app.terminal.why
+        if app.terminal.ssh and app.theme_name.startswith("ansi-"):
+            return "SSH: the terminal's own colours cost the fewest bytes"
+        return "--theme or config.toml, else the default"
 
 
 def _kind(action: Action) -> str:

@@ -425,7 +425,7 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
             self.copy(self.row.address, "address")
 
     def do_command(self) -> None:
-        file, lens = self.console_app.file, self.lens
+        file, lens = self.console_app.quoted_file, self.lens
         if lens.view == "documents" and not lens.text:
             self.copy(f"deja doc list --db {file}", "command line")
         elif lens.view == "forked" and not lens.text:

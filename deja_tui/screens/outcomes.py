@@ -132,5 +132,12 @@ class OutcomesScreen(PlaceScreen):
         if self.entry is not None:
             self.copy(self.entry.address or self.entry.analyzer, "address" if self.entry.address else "name")
 
+    def cal_of_panel(self) -> str:
+        return "DESCRIBE OUTCOMES"
+
+    def row_sections(self) -> list[int]:
+        """Each analyzer, with what was measured of it below."""
+        return [place for place, entry in enumerate(self.entries or ()) if entry.address is None]
+
     def do_command(self) -> None:
-        self.copy(f"deja loop outcomes --db {self.console_app.file}", "command line")
+        self.copy(f"deja loop outcomes --db {self.console_app.quoted_file}", "command line")

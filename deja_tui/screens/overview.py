@@ -177,5 +177,8 @@ class OverviewScreen(WorkingScreen):
         if self.state is not None:
             self.console_app.go("queue", short_id(self.state.id))
 
+    def cal_of_panel(self) -> str:
+        return "DESCRIBE LOOP"
+
     def do_command(self) -> None:
-        self.copy(f"deja loop --db {self.console_app.file}", "command line")
+        self.copy(f"deja loop --db {self.console_app.quoted_file}", "command line")

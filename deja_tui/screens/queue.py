@@ -492,6 +492,14 @@ class QueueScreen(PlaceScreen):
         if self.row is not None:
             self.copy(command_line(self.console_app.file, self.row.address), "command line")
 
+    def cal_of_panel(self) -> str:
+        """All of the status that is shown; the filter is of this list only and is no part of it."""
+        if self.status is None:
+            return 'RUN "Recommendations"'
+        if self.status == "pending":
+            return 'RUN "Pending Recommendations"'
+        return f'RECALL recommendations WHERE rec_status = "{self.status}" RECENT 50'
+
     def do_approve(self) -> None:
         self.decide_row("approve")
 
@@ -503,6 +511,9 @@ class QueueScreen(PlaceScreen):
 
     def do_rollback(self) -> None:
         self.decide_row("rollback")
+
+    def do_mark_applied(self) -> None:
+        self.decide_row("mark_applied")
 
     def decide_row(self, decision: str) -> None:
         row = self.row

@@ -26,7 +26,7 @@ from deja_tui.present.line import Line, Span, heading, line, width, wrap, wrappe
 from deja_tui.present.reasons import unseen
 from deja_tui.present.words import fenced, plural, short
 from deja_tui.screens.base import SIDE, ReadingScreen, Typed
-from deja_tui.screens.detail import case_of, command_line, fill
+from deja_tui.screens.detail import case_of, command_line, fill, statement, trail_statement
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
@@ -38,7 +38,13 @@ ASKED_DIGITS: Final = 4
 # Refusals that say the recommendation is not what the reviewer saw any more.
 MOVED_ON: Final = ("LOP-E020", "LOP-E024", "LOP-E040")
 SCOPE_OF: Final = {"receipt": "receipt", "notice": "receipt", "summary": "summary"}
-_SAID: Final = {"approve": "approve", "reject": "reject", "apply": "apply", "rollback": "roll back"}
+_SAID: Final = {
+    "approve": "approve",
+    "reject": "reject",
+    "apply": "apply",
+    "rollback": "roll back",
+    "mark_applied": "mark done",
+}
 _TYPING: Final = ("reason", "confirm")
 _READING: Final = ("reading", "read", "reason", "confirm", "working")
 
@@ -238,7 +244,15 @@ class WalkerScreen(ReadingScreen):
         self.detail, self.plan = detail, detail.plan
         self.enter("read")
         self.pager.scroll_to_line(0)
-        if self.intent is not None and self.way.place == 0:
+        if self.intent == "approve" and self.way.place == 0 and len(detail.recommendation.alternatives) > 1:
+            # Which one is approved is said by a number (D20): the default is not taken for granted.
+            self.forgo()
+            key, last = (
+                self.console_app.keymap.first("queue.approve"),
+                len(detail.recommendation.alternatives) - 1,
+            )
+            self.say(f"0 to {last} chooses an alternative, {key} approves it; without a number 0")
+        elif self.intent is not None and self.way.place == 0:
             # The intent was a key for this very recommendation; it still waits until the change was shown.
             self.call_after_refresh(self.choose, self.intent)
 
@@ -397,7 +411,8 @@ class WalkerScreen(ReadingScreen):
         self.receipt = receipt
         if self.detail is not None:
             chosen = self.choice if receipt.to_status == "approved" else self.detail.choice
-            self.detail = replace(self.detail, status=receipt.to_status, choice=chosen)
+            plan = self.detail.plan if receipt.to_status == "approved" else None
+            self.detail = replace(self.detail, status=receipt.to_status, choice=chosen, plan=plan)
         self.reason.put_away()
         self.enter("receipt")
         if receipt.to_status == "approved" and self.console_app.rights.may("apply"):
@@ -555,7 +570,12 @@ class WalkerScreen(ReadingScreen):
         keys, rights = self.console_app.keymap, self.console_app.rights
         if self.receipt.to_status == "approved":
             why_not = rights.missing("apply")
-            lines.append(_offer(keys.first("queue.apply"), "apply it now, with a reason of its own", why_not))
+            if self.plan is not None and self.plan.outside:
+                marks = "once it is made there: note that it is done, with a reason"
+                lines.append(_offer(keys.first("queue.mark_applied"), marks, why_not))
+            else:
+                again = "apply it now, with a reason of its own"
+                lines.append(_offer(keys.first("queue.apply"), again, why_not))
             if self.plan is not None and why_not is None:
                 lines.append(line("        ", shown.plan(self.plan)))
         if self.receipt.to_status == "applied" and self.detail and case_of(self.detail).rollbackable:
@@ -607,6 +627,11 @@ class WalkerScreen(ReadingScreen):
 
     def do_rollback(self) -> None:
         self.choose("rollback")
+
+    def do_mark_applied(self) -> None:
+        if self.state == "receipt":
+            self.seen_all = True
+        self.choose("mark_applied")
 
     def do_next(self) -> None:
         if self.single and self.onward == "back":
@@ -672,6 +697,12 @@ class WalkerScreen(ReadingScreen):
     def do_copy(self) -> None:
         self.copy(self.receipt.audit if self.receipt else self.address, "address")
 
+    def cal_of_panel(self) -> str:
+        """The chain after a decision, the recommendation before."""
+        if self.state == "summary" or not self.address:
+            return ""
+        return trail_statement(self.address) if self.receipt is not None else statement(self.address)
+
     def do_command(self) -> None:
         self.copy(command_line(self.console_app.file, self.address), "command line")
 
@@ -688,6 +719,8 @@ def _work(
             return lambda reviews: reviews.withdraw(address, because=because)
         case "apply":
             return lambda reviews: reviews.apply(address, because=because, allow_destructive=destructive)
+        case "mark done":
+            return lambda reviews: reviews.mark_applied(address, because=because)
         case "roll back":
             return lambda reviews: reviews.rollback(address, because=because)
         case _:

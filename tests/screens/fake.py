@@ -23,6 +23,7 @@ _TO = {
     "withdraw": "rejected",
     "apply": "applied",
     "rollback": "rolled_back",
+    "mark_applied": "applied",
 }
 _FROM = {
     "approve": "pending",
@@ -30,6 +31,7 @@ _FROM = {
     "withdraw": "approved",
     "apply": "approved",
     "rollback": "applied",
+    "mark_applied": "approved",
 }
 
 
@@ -105,6 +107,9 @@ class FakeReviews:
 
     def rollback(self, address: str, *, because: str) -> Receipt:
         return self.move("rollback", address, because)
+
+    def mark_applied(self, address: str, *, because: str) -> Receipt:
+        return self.move("mark_applied", address, because)
 
     def health(self) -> Health:
         self.stumble("health")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from deja_tui.engine.objects import Chain
+from deja_tui.engine.operations import Alternative
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.queue import QueueScreen
@@ -236,3 +237,44 @@ async def test_resizing_goes_from_one_pane_to_two_and_back() -> None:
         assert "│ -- Trail" in user.rows[1]
         await user.resize(80, 24)
         assert user.rows == before
+
+
+async def test_a_change_outside_this_memory_is_marked_as_done_not_applied() -> None:
+    """D27: P notes with a reason that it was made there; p says what to do instead, and a change of ours is not marked."""
+    found = build.tool_failure()
+    plan = replace(build.plan_of(found.recommendation, None, 0), outside=True)
+    outside = replace(found, status="approved", plan=plan)
+    reviews = FakeReviews([outside, build.duplicates()])
+    address = outside.recommendation.address
+    async with console(reviews, at=f"queue/{address}", size=(120, 40)) as user:
+        assert "P mark done" in user.hints
+        assert "p apply" not in user.hints
+        await user.press("p")
+        assert "make it there, then mark it as done" in user.flash
+        await user.press("P", *"merged upstream", "enter")
+        assert reviews.log == [("mark_applied", address, "merged upstream")]
+        assert user.screen.state == "receipt"
+        await user.press("enter", "h", "P")
+        assert "only an approved recommendation can be marked as done" in user.flash
+
+
+async def test_from_a_detail_with_alternatives_the_number_is_asked_for_first() -> None:
+    """D20: the default is not approved by a key that was pressed for the whole."""
+    found = build.tool_failure()
+    one = found.recommendation
+    choices = (Alternative("keep Oslo", one.operations), Alternative("keep Rome", one.operations))
+    reviews = FakeReviews([replace(found, recommendation=replace(one, alternatives=choices))])
+    async with console(reviews, at=f"queue/{one.address}") as user:
+        await user.press("a")
+        assert "0 to 1 chooses an alternative, a approves it" in user.flash
+        assert user.screen.state == "read"
+        await user.press("1", "a", *"Rome it is", "enter")
+        assert reviews.choices == [1]
+
+
+async def test_the_same_finding_of_another_copy_is_listed() -> None:
+    """D5: folded under ours, with its address."""
+    found = replace(build.tool_failure(), twins=("ab" * 32,))
+    async with console(FakeReviews([found]), at=f"queue/{found.recommendation.address}") as user:
+        await user.press("G")
+        assert any(row.startswith(" in a copy") and "abababab" in row for row in user.rows)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from deja_tui.console.actions import ACTIONS
+from deja_tui.console.terminal import facts
 from deja_tui.present.line import line
 from deja_tui.screens.help import HelpScreen
 from tests.screens.user import console, reader
@@ -65,15 +68,31 @@ async def test_help_names_what_is_off_and_why() -> None:
 
 
 async def test_help_tells_what_this_console_is() -> None:
-    """Tier, window, theme, mouse, the file for keys."""
+    """Tier, window, terminal, colours, theme and why, mouse, marks, bytes, files."""
+    remote = facts({"TERM": "tmux-256color", "SSH_TTY": "x"})
+    async with console(terminal=remote, theme="ansi-dark", size=(80, 50)) as user:
+        await user.press("?", "G")
+        for fact in (
+            " terminal           tmux-256color, over SSH, inside tmux",
+            " colours            256: TERM says so, COLORTERM nothing",
+            " chosen by          SSH: the terminal's own colours cost the fewest bytes",
+            " mouse              off: the terminal selects text",
+            " one update         no marks inside a multiplexer",
+        ):
+            assert fact in user.rows
+        assert "sent so far" not in user.text, "a test's driver counts nothing"
+        user.app._driver.canvas = SimpleNamespace(sent=12_345)
+        await user.press("h", "?", "G")
+        assert " sent so far        12,345 bytes" in user.rows
     async with console() as user:
         await user.press("?", "G")
         assert " tier               APPLY, acting as user:local" in user.rows
-        assert " theme              dark, 24-bit colours" in user.rows
+        assert " theme              dark, colours of its own" in user.rows
         while user.app.theme_name != "mono":
             await user.press("T")
         await user.press("G")
         assert " theme              mono, terminal colours" in user.rows
+        assert " chosen by          a key, for this console only" in user.rows
 
 
 EVERYWHERE = [(), ("enter",), ("w",), ("w", "a", "b"), ("/", "d"), ("?",), ("w", "s", "s", "s")]
