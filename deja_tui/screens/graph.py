@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import shlex
 from typing import Final
 
 from deja_tui.present import graph as shown

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -390,6 +391,20 @@ async def test_a_document_is_edited_looked_at_and_saved_as_a_new_version(tmp_pat
         assert memory.docs.view(remembered.DOC).text == "somebody else\n"
 
 
+async def test_a_command_line_of_a_hostile_path_is_one_word(tmp_path: Path) -> None:
+    """What is pasted into a shell names the document, whatever its path says."""
+    path = "/memories/a b; echo $(id) 'x'.md"
+    with Memory.open(tmp_path / "m.deja", clock=lambda: NOW) as memory:
+        memory.docs.create(path, "one")
+        async with console(grains=memory, at="memories") as user:
+            await user.press("E", "end", "x", "escape", "C")
+            assert shlex.split(user.app.clipboard)[:4] == ["deja", "doc", "view", path]
+            await user.press("q", "i", "C")
+            words = shlex.split(user.app.clipboard)
+            assert words[:2] == ["deja", "cal"]
+            assert words[3] == "--db"
+
+
 async def test_what_is_typed_ahead_reaches_the_editor() -> None:
     """A view, E and a text in one write: none of the text acts as a key of the list, or of the editor's page."""
     async with console(**HERE) as user:
@@ -436,13 +451,13 @@ async def test_every_collected_hostile_file_in_list_page_and_document(tmp_path: 
                 memory.add_observation(f"note {line[:3_000]}", observer_id=line[:80] or "nobody")
             memory.docs.create(f"/memories/{number}.md", text)
         async with console(size=(80, 24), grains=memory, at="memories") as user:
-            for _ in range(8):
+            for _ in range(4):
                 sane(user)
                 await user.press("ctrl+d")
             await user.press(*"fffff")
             screen = cast(MemoriesScreen, user.screen)
             assert screen.lens.view == "documents"
-            for place in range(0, len(files), 6):
+            for place in range(0, len(files), 9):
                 screen.listing.move_to(place)
                 await user.press("enter", "]", "]")
                 sane(user)
