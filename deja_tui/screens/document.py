@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import shlex
 
-import shlex
-
 from textual import events
 from textual.app import ComposeResult
 

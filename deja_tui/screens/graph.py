@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shlex
-import shlex
 from typing import Final
 
 from deja_tui.present import graph as shown
