@@ -164,10 +164,11 @@ def _door_map(field: str, value: Mapping[Any, Any], depth: int) -> dict[str, Any
     for key, item in value.items():
         if not isinstance(key, str):
             raise _refuse(field, "holds a key that is not text")
-        name = door(str.__str__(key))
+        name = key if type(key) is str and key.isascii() and "\x00" not in key else door(str.__str__(key))
         if name in entered:
             raise _refuse(field, "holds two keys that are one after normalising")
-        entered[name] = _door(field, item, depth + 1)
+        plain = type(item) is str and item.isascii() and "\x00" not in item
+        entered[name] = item if plain else _door(field, item, depth + 1)
     return entered
 
 
@@ -207,9 +208,12 @@ def _would_be_renamed(context: object) -> bool:
 
     Such a map is written verbatim, under its long name, so that it reads back as it was given (GRAIN-1).
     """
-    return isinstance(context, dict) and any(
-        (key in SHORT and SHORT[key] != key and key not in INT_SHORT) or key in INT_LONG for key in context
-    )
+    return isinstance(context, dict) and not _RENAMED.isdisjoint(context)
+
+
+_RENAMED: Final = (
+    frozenset(key for key in SHORT if SHORT[key] != key and key not in INT_SHORT) | INT_LONG.keys()
+)
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -106,11 +106,6 @@ def drop(db: apsw.Connection, gid: int, body: bytes) -> None:
     db.executemany("DELETE FROM near WHERE k = ? AND gid = ?", [(key, gid) for key in signed(body)])
 
 
-def empty(db: apsw.Connection) -> None:
-    """Drop all signatures."""
-    db.execute("DELETE FROM near")
-
-
 def faults(db: apsw.Connection) -> Iterator[str]:
     """Signatures that the table lacks or that no observation up to the index's position has."""
     indexed = scalar(db, "SELECT value FROM counter WHERE name = 'indexed'") or 0

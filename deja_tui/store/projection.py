@@ -14,9 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final
 
 from deja_tui.store.names import is_reserved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 _LONGEST: Final = 65_536
 _DEEPEST: Final = 8

@@ -28,52 +28,23 @@ from collections.abc import Callable, Iterable
 
 import apsw
 
-from deja_tui.errors import DejaError, ValidationError
-from deja_tui.store import near, ranking
+from deja_tui.errors import ValidationError
+from deja_tui.store import ranking
+from deja_tui.store.filling import empty as empty
+from deja_tui.store.filling import flush as flush
+from deja_tui.store.filling import words_of as words_of
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.narrow import Narrow
-from deja_tui.store.projection import text_of
 from deja_tui.store.ranking import Tokenizer as Tokenizer
 from deja_tui.store.ranking import Unit
 from deja_tui.store.ranking import size_of as size_of
 from deja_tui.store.ranking import tokenizer as tokenizer
 from deja_tui.store.ranking import units as units
-from deja_tui.store.rows import LIVE_COLUMNS, TYPE_NAMES, stored, unfold
+from deja_tui.store.rows import LIVE_COLUMNS, stored
 from deja_tui.store.sql import counter, listed, rows, scalar
 
 TailReader = Callable[[int, int, Tokenizer], dict[int, list[str]]]
 """Words by position of the grains above the first position, up to the second."""
-
-
-# --- filling ----------------------------------------------------------------------------------------
-
-
-def flush(db: apsw.Connection, indexed: int) -> None:
-    """Index every grain above position ``indexed``, and sign the notes among them (D12); the caller holds the write
-    transaction."""
-    waiting = rows(db, "SELECT id, type, body FROM grain WHERE id > ? ORDER BY id", (indexed,))
-    insert = db.cursor()
-    for gid, kind, body in waiting:
-        text = words_of(kind, body)
-        if text:
-            insert.execute("INSERT INTO text(rowid, t) VALUES(?, ?)", (gid, text))
-        if kind == near.NOTE:
-            near.file(db, gid, body)
-
-
-def empty(db: apsw.Connection) -> None:
-    """Drop the whole index, because it was filled under another version of the projection (INV-PROJ-1)."""
-    db.execute("INSERT INTO text(text) VALUES('delete-all')")
-    near.empty(db)
-
-
-def words_of(kind: int, body: bytes) -> str:
-    """The indexed text of a stored grain (INV-PROJ-1); a damaged one has none, and stops no act and no search."""
-    try:
-        namespace, fields = unfold(body)
-    except DejaError:
-        return ""
-    return text_of(TYPE_NAMES.get(kind, ""), namespace, fields)
 
 
 # --- asking -----------------------------------------------------------------------------------------

@@ -151,15 +151,15 @@ class Transaction:
         """Drop an index of another version; fill in what waits, when that is too much (D30). Else nothing is loaded for it."""
         if self.counters.get("projection") != layout.PROJECTION:
             if scalar(self.db, _INDEXED):
-                from deja_tui.store import search
+                from deja_tui.store import filling
 
-                search.empty(self.db)
+                filling.empty(self.db)
             self.counters.update(projection=layout.PROJECTION, indexed=0)
         waiting = self.counters.get("seq", 0) - self.counters.get("indexed", 0)
         if waiting > layout.TAIL_LIMIT:
-            from deja_tui.store import search
+            from deja_tui.store import filling
 
-            search.flush(self.db, self.counters.get("indexed", 0))
+            filling.flush(self.db, self.counters.get("indexed", 0))
             self.counters["indexed"] = self.counters["seq"]
 
     def publish(self) -> None:
