@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from deja_tui import spool
+from deja_tui import spool, watch
 from deja_tui.adapter import build
 from deja_tui.engine import audit, config, lifecycle
 from deja_tui.engine.actors import Caller
@@ -345,7 +345,7 @@ class Eraser:
         grains = [grain for address in addresses if (grain := self._read(address)) is not None]
         quoting = self.erase_quotes(act, grains, identity=identity)
         closed = self._left_closed(grains)
-        for address in addresses:
+        for address in watch.each(addresses, len(addresses), "grains"):
             if governed:
                 act.forget(address)
             else:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui import watch
 from deja_tui.commands import LIMIT_MS, connect
 from deja_tui.engine import AnalyzerConfig, RunOptions, pipeline, views
 from deja_tui.engine.analyzer import Analyzer
@@ -401,9 +402,10 @@ def judge(
     missed: list[Miss] = []
     skipped: list[Miss] = []
     names: list[str] = []
-    for corpus in corpora:
+    waiting = list(corpora)
+    for corpus in watch.each(waiting, len(waiting), "corpora", every=1):
         names.append(corpus.name)
-        with tempfile.TemporaryDirectory(prefix="deja-precision-") as folder:
+        with watch.watched(None), tempfile.TemporaryDirectory(prefix="deja-precision-") as folder:
             player = Player(corpus, Path(folder))
             try:
                 player.play()

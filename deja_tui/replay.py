@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from deja_tui import watch
 from deja_tui.engine import outcomes, views
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.config import AnalyzerConfig
@@ -238,7 +239,7 @@ def replay(
     now, trial = dict[str, _Seen](), dict[str, _Seen]()
     looks = [*((at, moment(at)) for at in times), *(_proposals(past, able, times) if proposals else ())]
     same = [one for one in able if current.get(one.manifest.id) == tried.get(one.manifest.id)]
-    for at, until in sorted(looks):
+    for at, until in watch.each(sorted(looks), len(looks), "times", every=1):
         then = Then(past, at, until)
         found, told = _look(then, able, at, tried, policy)
         _note(trial, found, at)

@@ -15,7 +15,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "record", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
+    "errors", "record", "watch", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "sessions", "standing", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -26,9 +26,10 @@ LATE = {("console/launch.py", "screens")}
 NARROW = {
     "errors": set(),
     "record": set(),
+    "watch": set(),
     "text": {"errors"},
-    "store": {"errors", "record", "text"},
-    "engine": {"errors", "text"},
+    "store": {"errors", "record", "watch", "text"},
+    "engine": {"errors", "watch", "text"},
     "reference": {"errors", "text", "engine"},
     "cal_substrate": {"errors", "text", "engine"},
     "widgets": {"errors", "text", "present"},
@@ -36,6 +37,7 @@ NARROW = {
 NO_TEXTUAL = [
     "errors",
     "record",
+    "watch",
     "text",
     "store",
     "cal",

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui import watch
 from deja_tui.capture import jsonl
 from deja_tui.capture.report import FileReport, ImportReport
 from deja_tui.capture.source import Source
@@ -133,9 +134,11 @@ def _folder(
     foreign = 0
     for done, path in enumerate(paths):
         progress(done, len(paths))
+        watch.tell(done, len(paths), "files")
         file = FileReport(below(folder, path), source.figures())
         try:
-            _file(memory, source, path, file, now_ms)
+            with watch.watched(None):  # of the files, not of the bytes in one of them
+                _file(memory, source, path, file, now_ms)
         except DejaError as fault:
             if fault.code not in ("IMP-E001", "IMP-E002"):
                 raise

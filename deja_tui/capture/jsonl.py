@@ -15,6 +15,8 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 
 from deja_tui.record import Record
@@ -28,6 +30,7 @@ else:
     Kind = str
 
 LINE_LIMIT: Final = 64 * 1024 * 1024
+_TOLD_EVERY: Final = 256
 DEPTH_LIMIT: Final = 100
 
 
@@ -59,8 +62,11 @@ def lines(source: BinaryIO, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
     Raises only what reading ``source`` raises (`OSError`).
     """
     number = 0
+    watching, size = _size(source)
     while raw := source.readline(limit):
         number += 1
+        if watching and number % _TOLD_EVERY == 0:
+            _tell(source.tell(), size)
         if len(raw) == limit and not raw.endswith(b"\n"):
             size, blank = _skip(source, raw)
             yield (
@@ -72,6 +78,20 @@ def lines(source: BinaryIO, *, limit: int = LINE_LIMIT) -> Iterator[Line]:
         line = parsed(number, raw)
         if line is not None:
             yield line
+
+
+def _size(source: BinaryIO) -> tuple[bool, int]:
+    """Whether anybody watches, and then how many bytes there are."""
+    watch = sys.modules.get("deja_tui.watch")  # whoever watches has loaded it; a hook has nobody and does not
+    if watch is None or not watch.is_watched():
+        return False, 0
+    return True, os.fstat(source.fileno()).st_size
+
+
+def _tell(done: int, size: int) -> None:
+    from deja_tui.watch import tell
+
+    tell(done // 1_024, size // 1_024, "KiB")
 
 
 def _skip(source: BinaryIO, start: bytes) -> tuple[int, bool]:

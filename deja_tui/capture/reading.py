@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui import watch
 from deja_tui.capture import files, jsonl
 from deja_tui.capture.desk import Desk
 from deja_tui.capture.jsonl import Line
@@ -92,6 +94,8 @@ def _array(text: io.TextIOWrapper, path: Path, report: FileReport, kind: str, hi
     while True:
         piece = text.read(_PIECE)
         buffer += piece
+        if watch.is_watched():
+            watch.tell(os.lseek(text.fileno(), 0, os.SEEK_CUR) // 1_024, path.stat().st_size // 1_024, "KiB")
         while True:
             rest = buffer.lstrip(_BETWEEN if opened else _BLANKS)
             if not opened:

@@ -56,8 +56,8 @@ def import_(
 
     chosen, path, reason = _chosen(source)
     outcome = health = None
-    with _Sink(db, namespace, actor, dry_run) as sink, output.progress("importing") as progress:
-        read = import_path(sink, chosen, path, now_ms=host_clock(), progress=progress)
+    with _Sink(db, namespace, actor, dry_run) as sink, output.working("importing"):
+        read = import_path(sink, chosen, path, now_ms=host_clock())
         report = {**read.to_json(), "dry_run": dry_run, "guessed": reason}
         if run_loop and not dry_run:
             outcome = sink.memory.loop.run()

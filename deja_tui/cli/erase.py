@@ -96,7 +96,9 @@ def forget_subject(
             return
         _flagged(allow_destructive)
         typed = _typed(subject) if confirm is None else confirm
-        _done(memory.forget_subject(subject, because=because, confirm=typed, **options), as_json)
+        with output.working("erasing"):
+            done = memory.forget_subject(subject, because=because, confirm=typed, **options)
+        _done(done, as_json)
 
 
 @click.command("forget-older")
@@ -129,7 +131,9 @@ def forget_older(
             _would_go(memory.older_than(moment, **options), as_json, {})
             return
         _flagged(allow_destructive)
-        _done(memory.forget_older_than(moment, because=because, **options), as_json)
+        with output.working("erasing"):
+            done = memory.forget_older_than(moment, because=because, **options)
+        _done(done, as_json)
 
 
 def _flagged(allow_destructive: bool) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EXIT_ERROR = 1
 EXIT_USAGE = 64
 EXIT_ABORT = 130
+INTERRUPTED = "interrupted: the memory is whole; what was done stays, what was not is not there"
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
@@ -60,7 +61,7 @@ def run(argv: list[str]) -> int:
         code = _dispatch(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        sys.stderr.write("\n")
+        sys.stderr.write(f"\n{INTERRUPTED}\n")
         return EXIT_ABORT
     except BrokenPipeError:
         # the reader of a pipe has gone; what it wanted it has
@@ -104,8 +105,8 @@ def _click(argv: list[str]) -> int:
         result = deja.main(args=argv, prog_name="deja", standalone_mode=False)
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except click.exceptions.Abort:
-        sys.stderr.write("\n")
+    except click.exceptions.Abort:  # what click makes of an interrupt, after it ended the line
+        sys.stderr.write(f"{INTERRUPTED}\n")
         return EXIT_ABORT
     except click.ClickException as fault:
         _show(fault)

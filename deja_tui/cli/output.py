@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Final
@@ -47,9 +47,9 @@ def json_line(value: Any) -> str:
 
 @contextmanager
 def working(label: str) -> Iterator[None]:
-    """A bar without an end on stderr for work that does not count its steps, shown after half a second.
+    """A bar on stderr for long work, shown after half a second: how much of what is done, as the work tells it (`watch`).
 
-    Nothing where stderr is no terminal.
+    Nothing where stderr is no terminal. An interrupt passes through; the line that says so is `main`'s.
     """
     if not sys.stderr.isatty():
         yield
@@ -57,36 +57,30 @@ def working(label: str) -> Iterator[None]:
     from threading import Timer
 
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    from deja_tui.watch import watched
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(label, total=None)
+    task = bar.add_task(label, total=None)
+
+    def tell(done: int, total: int, unit: str) -> None:
+        bar.update(
+            task, completed=done, total=total or None, description=f"{label} ({unit})" if unit else label
+        )
+
     soon = Timer(_SOON, bar.start)
     soon.daemon = True
     soon.start()
     try:
-        yield
+        with watched(tell):
+            yield
     finally:
         soon.cancel()
         soon.join()
         if bar.live.is_started:
             bar.stop()
-
-
-@contextmanager
-def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr for long work, told (done, all); None where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def address(value: str, in_json: bool) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from deja_tui import watch
 from deja_tui.engine import config, views
 from deja_tui.engine.analyzer import Analyzer, Budget, BudgetSpent, Context, Covered, Manifest
 from deja_tui.engine.config import AnalyzerConfig, Settled
@@ -98,7 +99,7 @@ def look(substrate: Substrate, analyzers: Sequence[Analyzer], how: Looking) -> A
     """Let every analyzer that takes part look at the memory."""
     result = Analysis()
     ready = [one for one in prepare(substrate, analyzers, how, result) if _begin(one, result)]
-    for one in ready:
+    for one in watch.each(ready, len(ready), "analyzers", every=1):
         _let_look(one, result)
     return result
 

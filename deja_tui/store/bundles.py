@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 import apsw
 
+from deja_tui import watch
 from deja_tui.errors import DejaError
 from deja_tui.store import oplog
 from deja_tui.store.arrive import Arrivals, Effects, Refused, Row, Tally
@@ -113,7 +114,8 @@ def write(db: apsw.Connection, file: Sink, since: int, until: int) -> Written:
     file.write(MAGIC)
     count, size = 0, len(MAGIC)
     merged: tuple[int, int] | None = None
-    for _, kind, hlc, gid, act, digest, stamp, body in rows(db, _ROWS, (since, until)):
+    found = watch.each(rows(db, _ROWS, (since, until)), max(0, until - since), "rows", every=1_024)
+    for _, kind, hlc, gid, act, digest, stamp, body in found:
         if kind not in _KINDS:
             continue
         if kind == oplog.SUPERSEDE:
@@ -292,6 +294,7 @@ def import_bundle(
                 if erased is not None and arrivals.erased:
                     erased(act, arrivals.erased)
                 _keep_place(act, store, name, reader, moved=tally.applied > before)
+            watch.tell(reader.offset // 1_024, os.fstat(file.fileno()).st_size // 1_024, "KiB")
             if reader.at_end:
                 break
     return _report(tally, reader, begin)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import apsw
 
+from deja_tui import watch
 from deja_tui.errors import DejaError
 from deja_tui.store import layout, oplog, schema, seal, search
 from deja_tui.store.codec import TYPES, Grain, decode
@@ -243,7 +244,7 @@ def rebuild(db: apsw.Connection, counters: dict[str, int], terms: Terms) -> Rebu
     expected = Expected(db)
     held: Counter[int] = Counter()
     read = changed = damaged = 0
-    for page in _pages(db):
+    for page in watch.each(_pages(db), lambda: _page_count(db), "pages", every=1):
         updates = []
         for gid, body, dead, arrived, prev, *old in page:
             read += 1
@@ -269,6 +270,10 @@ def rebuild(db: apsw.Connection, counters: dict[str, int], terms: Terms) -> Rebu
     counters[seal.COUNTER] = seal.of_all(db)
     _reindex(db, counters)
     return Rebuilt(read, changed, damaged)
+
+
+def _page_count(db: apsw.Connection) -> int:
+    return -(-int(scalar(db, "SELECT count(*) FROM grain")) // _PAGE)
 
 
 def _pages(db: apsw.Connection) -> Iterator[list[tuple[Any, ...]]]:

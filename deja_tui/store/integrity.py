@@ -16,12 +16,13 @@ decoded bytes, every word of the text index, terms that nothing uses.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
+from deja_tui import watch
 from deja_tui.store import derived, near, oplog, read, schema, seal, settings
 from deja_tui.store.codec import TYPES, Grain
 from deja_tui.store.faults import Fault, storage_error
@@ -46,7 +47,8 @@ def verify(db: apsw.Connection, deep: bool = False) -> tuple[Fault, ...]:
         deep: see the module.
     """
     faults: list[Fault] = []
-    for check in _DEEP if deep else _CHECKS:
+    checks = _DEEP if deep else _CHECKS
+    for check in watch.each(checks, len(checks), "checks", every=1):
         try:
             faults.extend(check(db))
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -99,10 +101,17 @@ def _structure(db: apsw.Connection, check: str = "quick_check") -> Iterator[Faul
 
 def _bytes(db: apsw.Connection) -> Iterator[Fault]:
     sha256 = hashlib.sha256
-    for digest, body in rows(db, "SELECT hash, body FROM grain"):
+    for digest, body in _watched(db, "SELECT hash, body FROM grain"):
         if type(body) is not bytes or sha256(body).digest() != digest:
             address = digest.hex() if type(digest) is bytes else ""
             yield Fault("FMT-E003", address, "the bytes do not have the address they are filed under")
+
+
+def _watched(db: apsw.Connection, sql: str) -> Iterable[tuple[Any, ...]]:
+    """Rows of the grains, told as they go by."""
+    return watch.each(
+        rows(db, sql), lambda: int(scalar(db, "SELECT count(*) FROM grain")), "grains", every=1_024
+    )
 
 
 def _sums(db: apsw.Connection) -> Iterator[Fault]:
@@ -129,7 +138,7 @@ def _columns(db: apsw.Connection) -> Iterator[Fault]:
         " LEFT JOIN term t ON t.id = g.tool LEFT JOIN term e ON e.id = g.sig LEFT JOIN term h ON h.id = g.thread"
     )
     expected = derived.Expected(db)
-    for gid, digest, body, *columns in rows(db, sql):
+    for gid, digest, body, *columns in _watched(db, sql):
         found = derived.keys_in(body)
         sound = hashlib.sha256(body).digest() == digest  # else it is told already
         if sound and (found is None or _derived(*found) != columns):

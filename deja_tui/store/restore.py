@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import apsw
 
+from deja_tui import watch
 from deja_tui.errors import DejaError
 from deja_tui.store import bundles, chains, oplog
 from deja_tui.store.codec import decode
@@ -125,7 +126,9 @@ def replay(source: Store, target: Store, until: int) -> RestoreReport:
 
 def _reached(db: apsw.Connection, until: int) -> Iterator[tuple[Any, ...]]:
     """Rows of the log up to the clock. A grain that two copies wrote counts from the smaller of their clocks on."""
-    for row in rows(db, _LOG):
+    for row in watch.each(
+        rows(db, _LOG), lambda: int(scalar(db, "SELECT count(*) FROM op")), "operations", every=256
+    ):
         clock = row[10] if row[1] == oplog.ADD and row[10] is not None else row[2]
         if clock <= until:
             yield row

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import apsw
 
+from deja_tui import watch
 from deja_tui.errors import DejaError
 from deja_tui.store import bundles
 from deja_tui.store.bundles import Erased, ImportReport
@@ -167,7 +168,9 @@ def _push(store: Store, folder: Path, last: Line | None, rows_each: int) -> tupl
         while since < end:
             until = min(since + rows_each, end)
             n += 1
-            line = _write_segment(db, folder, n, since, until, chain)
+            watch.tell(since, end, "rows")
+            with watch.watched(None):  # of all rows, not of those of one segment
+                line = _write_segment(db, folder, n, since, until, chain)
             since, chain = until, line.chain
             append(folder, line)
             segments += 1
@@ -236,7 +239,7 @@ def _follow(store: Store, folder: Path, erased: Erased | None) -> Followed:
     waiting, damaged = fault, bool(fault)
     if n and (len(lines) < n or lines[n - 1].chain != chain):
         n = 0  # the folder was written anew: what is known already is skipped
-    for line in lines[n:]:
+    for line in watch.each(lines[n:], len(lines) - n, "segments", every=1):
         try:
             unready, for_good = _unready(folder / line.file, line)
             if unready:

@@ -40,6 +40,8 @@ MEMORY = {
     "record_tool_call": "record-tool-call", "restore": "restore", "retire": "retire", "scan": "cal",
     "search": "search", "standing": "ui", "stats": "stats", "subject_bundle": "forget-subject", "subject_report": "forget-subject",
     "supersede": "supersede", "verify": "verify",
+    "browse": "(a console asks for slices of a list; a verb lists with recall and cal)",
+    "kinds": "stats", "dossier": "get", "neighbourhood": "(a console draws it; cal asks for facts either way)",
     "open": "(every verb opens the memory it works on)",
     "close": "(every verb closes it)",
     "notices": "(every verb writes them to stderr)",
@@ -53,6 +55,7 @@ LOOP = {
     "reflect": "loop reflect", "reject": "loop reject", "replay": "loop replay", "rollback": "loop rollback",
     "run": "loop run", "show": "loop show", "why": "why", "withdraw": "loop withdraw",
     "approve_and_apply": "(two decisions are two verbs: each has its reason)",
+    "waiting": "loop health",
     "change_token": "(a console asks it between two looks at the file; a verb looks once)",
     "resolve": "(every verb takes a shortened address)",
 }  # fmt: skip
@@ -61,7 +64,7 @@ DOCUMENTS = {
     for name in (
         "create", "delete", "history", "insert", "list", "merge", "rename", "replace", "restore", "view",
     )
-}  # fmt: skip
+} | {"write": "doc create"}  # fmt: skip
 
 
 def verbs(group: click.Group = root, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -240,12 +243,10 @@ def pty_run(argv: list[str], env: dict[str, str]) -> bytes:
 _SLOW = """
 import sys, time
 from deja_tui.cli import output
-with output.progress("importing") as tell:
-    for step in range(4):
-        tell(step, 4)
-        time.sleep(0.12)
+from deja_tui.watch import each
 with output.working("checking"):
-    time.sleep(0.8)
+    for step in each(range(700), 700, "grains", every=7):
+        time.sleep(0.0015)
 """
 
 
@@ -254,8 +255,9 @@ def test_a_bar_is_drawn_on_a_terminal_and_without_colour_where_asked(colour: boo
     """On stderr only; NO_COLOR takes the colours out, not the bar."""
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
     told = pty_run([sys.executable, "-c", _SLOW], env if colour else {**env, "NO_COLOR": "1"})
-    assert b"importing" in told
     assert b"checking" in told
+    assert b"(grains)" in told
+    assert re.search(rb"[0-9]+/700", told)
     assert bool(re.search(rb"\x1b\[(?:3[0-9]|38;)", told)) is colour
 
 
