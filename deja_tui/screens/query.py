@@ -782,6 +782,11 @@ class QueryScreen(PlaceScreen):
     # --- what keys do -------------------------------------------------------------------------------
 
     def do_type(self) -> None:
+        """Go on with what stands there, from its end: ^u then makes room for another statement."""
+        self.editor.put(self.editor.text)
+        self.begin_typing()
+
+    def begin_typing(self) -> None:
         self.editor.begin()
         self.draw_hints()
 
@@ -811,7 +816,7 @@ class QueryScreen(PlaceScreen):
     def take_up(self, text: str, caret: int | None = None) -> None:
         """Put a text into the editor, to be typed on."""
         self.editor.put(text, caret)
-        self.do_type()
+        self.begin_typing()
         if len(text) > MOST:
             self.say(f"cut: a statement has at most {MOST:,} characters here", "warning")
 

@@ -315,6 +315,9 @@ async def test_a_saved_query_runs_or_asks_for_what_it_needs() -> None:
         await user.type("ana")
         await user.press("enter")
         assert "window seat" in user.marked()
+        await user.press("i", "ctrl+u")
+        assert user.rows[1] == "CAL>"
+        await user.press("escape")
         await user.press("]", "j", "enter")
         assert user.rows[1] == 'CAL> RUN "team"'
         assert "2 rows" in user.rows[2]
