@@ -14,8 +14,9 @@ Numbered rules, cited by tests:
 * RED-6  Terminal codes hide nothing: what is judged is the text without them, also where they are written as escapes
   (``\\u001b[31m``). Codes around a secret stay, codes inside it go with it.
 * RED-7  A value that stands alone, of 32 to 96 letters and digits in both cases which change their kind as often as chance
-  does, is a secret (``entropy``). Ids that say what they are (``toolu_…``, ``req-…``, ``sha512-…``), hexadecimal digests,
-  parts of paths and URLs, and longer or wrapped base64 stay.
+  does, is a secret (``entropy``). Ids that say what they are (``toolu_…``, ``req-…``, ``sha512-…``) or are called one by
+  the word before them (``file id …``, ``"etag": …``, never a session's), content ids and coin addresses by their form,
+  hexadecimal digests, parts of paths and URLs, and longer or wrapped base64 stay.
 
 It is a net with wide meshes: it catches what is plainly a secret, and makes no promise about the rest.
 """
@@ -163,6 +164,29 @@ _WEAK_NEEDLES: Final = ("_KEY", "_PASS", "_PAT", "_AUTH", "_CREDS", "_SALT", "_D
 _ALONE: Final = lazily(r"(?<![^\s\"'`=(\[{<>])[A-Za-z0-9_-]{32,}+(?=[\s\"'`,;)\]}<>\\]|[.!?](?:\s|\Z)|\Z)")
 _ALONE_MAX: Final = 96
 _TOLD_ID: Final = lazily(r"[a-z][a-z0-9]{1,11}[-_]|AAAA|-")
+# Letters and digits without 0, O, I and l: content ids of IPFS, addresses of Bitcoin. A private key begins otherwise.
+_PUBLIC: Final = lazily(r"Qm[1-9A-HJ-NP-Za-km-z]{44}|[13][1-9A-HJ-NP-Za-km-z]{31,34}")
+_CALLED_PUBLIC: Final = lazily(
+    r"(?i)(?<![a-z])(?:(?:(?P<of>[a-z]{1,20})[ _-]{1,2})?ids?|cid|digest|checksum|etag|(?:finger|thumb)print|address"
+    r"|public[ _-]?key|pubkey)(?:[\"'`]?[ \t]{0,2}[:=]|[ \t]is)?[ \t]{0,2}[\"'`(]?\Z"
+)
+_CALLED_MAX: Final = 48
+_OPENS: Final = frozenset(
+    (
+        "session",
+        "sess",
+        "auth",
+        "login",
+        "cookie",
+        "token",
+        "secret",
+        "access",
+        "refresh",
+        "api",
+        "key",
+        "private",
+    )
+)
 _IN_ADDRESS: Final = lazily(r"(?:://|[?&;])[^\s\"'`<>]{0,200}\Z")
 _WRAPPED: Final = lazily(r"[A-Za-z0-9+/=_-]{32,}\s{1,2}\Z")
 _GOES_ON: Final = lazily(r"(?:\\{1,4}[nr]|\s){1,2}[A-Za-z0-9+/=_-]{24}")
@@ -509,6 +533,9 @@ def _alone(text: str) -> Iterator[tuple[int, int, str]]:
         if len(value) > _ALONE_MAX or _TOLD_ID.match(value) or not _is_drawn(value):
             continue
         before = text[max(0, match.start() - 256) : match.start()]
+        called = _CALLED_PUBLIC.search(before[-_CALLED_MAX:])
+        if _PUBLIC.fullmatch(value) or (called and (called["of"] or "").lower() not in _OPENS):
+            continue
         wrapped = _WRAPPED.search(before) or _GOES_ON.match(text, match.end())
         if not wrapped and not _IN_ADDRESS.search(before):
             yield *match.span(), "entropy"

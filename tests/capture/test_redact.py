@@ -496,6 +496,12 @@ def test_a_drawn_value_that_stands_alone(frame: str) -> None:
         "req-011CSHoEeqs5C35K2UUqR7FyZk3vQ9xT7mB2",
         "chatcmpl-9aBcD3eFgH1jKlM5nOpQ7rStUvWxYz12",
         "commit 4be1a77c0ffee00111142228333944455556666a0",
+        "pinned QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPV9g",
+        "sent to 1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2 and 3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy.",
+        f"spreadsheet id {DRAWN}",
+        f"file-id: {DRAWN}",
+        f'{{"id": "{DRAWN}", "request_id": "{DRAWN}", "etag": "{DRAWN}"}}',
+        f"the address is {DRAWN}, its public key `{DRAWN}`",
         "0199aa10-7c1e-7d02-b7a1-3f9d2b6e4c55",
         "A1B2C3D4-E5F6-47A8-B9C0-D1E2F3A4B5C6",
         "sha512-Zk3vQ9xT7mB2pL8wR5nY1cD4hJ6fS0gAZk3vQ9xT7mB2pL8wR5nY1cD4",
@@ -519,9 +525,32 @@ def test_ids_digests_and_names_stay(text: str) -> None:
     assert redact(text) == (text, {})
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "session id {}",
+        '{{"session_id": "{}"}}',
+        "sid={}",
+        "valid {}",
+        "the id of it, then {}",
+        "id and {}",
+        "private key 5{}",
+        "L{} was imported",
+        "Qm{}",
+        "1{}0OIl",
+    ],
+)
+def test_what_is_not_called_an_id_goes(frame: str) -> None:
+    """RED-7: a session's id opens a session; a word that only ends in id, or stands further away, says nothing of the value."""
+    text = frame.format(DRAWN)
+    assert DRAWN not in redact(text)[0]
+    assert "[redacted:" in redact(text)[0]
+
+
 def test_drawn_values_cost_linear_time() -> None:
     """RED-4: runs of value characters without an end are looked at once."""
-    for text in ("Ab1" * 300_000, ("Ab1" * 40 + "+") * 8_000, '"' + DRAWN[:31] + '"' * 200_000):
+    called = "id: " * 20_000 + " id " + DRAWN + f" id {DRAWN}" * 5_000
+    for text in ("Ab1" * 300_000, ("Ab1" * 40 + "+") * 8_000, '"' + DRAWN[:31] + '"' * 200_000, called):
         began = time.process_time()
         redact(text)
         assert time.process_time() - began < 2.0
