@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from deja_tui.engine.analyzer import Manifest
@@ -40,12 +40,18 @@ def facts(
     health: Health, stats: Mapping[str, Any] | None, verified: Verified | None, file: str
 ) -> list[Line]:
     """What the memory holds and how its loop stands: the lines of `present.health`, then the file itself (D55)."""
+    if verified is not None and not verified.faults and verified.at > (health.last_verify or 0):
+        # One that was made here counts, also where nothing could be kept of it.
+        health = replace(health, last_verify=min(verified.at, health.at))
     lines = report(health)[: -len(health.analyzers) - 1]
     if health.time_to_first is None:
         lines.append(line(Span(pad("first finding", _LABEL), "dim"), Span("none yet", "dim")))
     if stats is not None:
         sizes = f"{size(int(stats['file_bytes']))}, log {size(int(stats['log_bytes']))}"
-        lines.append(line(Span(pad("file", _LABEL), "dim"), sizes, " · ", *_verified(verified, health.at)))
+        copy = f"deja bundle copy.mgb --db {clean(file, 120)}"
+        checked = _verified(verified, health.at)
+        kept = line(sizes, " · ", checked, " · ", Span("a copy: ", "dim"), copy)
+        lines.append(line(Span(pad("file", _LABEL), "dim"), kept))
     if not health.live:
         lines.append(
             line(
@@ -57,12 +63,10 @@ def facts(
 
 
 def _verified(found: Verified | None, now_ms: int) -> Line:
-    if found is None:
+    if found is None or not found.faults:
         return line(Span("V verifies", "dim"))
     when = f" {age(now_ms - found.at)} ago"
-    if found.faults:
-        return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify")
-    return line(Span("verified", "ok"), when)
+    return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify")
 
 
 def analyzer_row(state: AnalyzerState, now_ms: int) -> Line:

@@ -180,12 +180,16 @@ def queue_head(layout: Columns) -> Line:
     return tuple(Span(span.text, "dim") for part in parts for span in part)
 
 
-def queue_row(row: QueueRow, layout: Columns, now_ms: int) -> Line:
-    """One row: severity letter, origin letter (D55), analyzer, target, evidence count, age, status, summary."""
+def queue_row(row: QueueRow, layout: Columns, now_ms: int, *, broken: bool = False) -> Line:
+    """One row: severity letter, origin letter (D55), analyzer, target, evidence count, age, status, summary.
+
+    ``broken``: its audit chain is known not to hold together; ``!`` stands in place of the origin.
+    """
     parts: list[Line] = []
     if layout.address:
         parts.append(pad(line(Span(short(row.address, layout.digits), "address")), layout.address))
-    parts.append(line(severity(row.severity), ORIGIN_LETTERS.get(row.origin, "?"), " "))
+    origin = Span("!", "error") if broken else ORIGIN_LETTERS.get(row.origin, "?")
+    parts.append(line(severity(row.severity), origin, " "))
     parts.append(pad(line(analyzer_name(row.analyzer)), layout.analyzer - 1))
     parts.append((Span(" "),))
     if layout.target:

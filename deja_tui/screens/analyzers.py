@@ -12,11 +12,13 @@ from textual.containers import Container
 
 from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.health import AnalyzerState
+from deja_tui.engine.objects import RunOutcome
 from deja_tui.errors import DejaError
 from deja_tui.present import settings as shown
 from deja_tui.present.health import short_id
-from deja_tui.present.line import Line, Span, line
+from deja_tui.present.line import Line, Span, line, wrapped
 from deja_tui.present.recommendation import analyzer_name
+from deja_tui.present.recommendation import run as run_lines
 from deja_tui.present.words import plural
 from deja_tui.screens.working import TypingScreen
 from deja_tui.text import clean
@@ -43,13 +45,14 @@ class SettingScreen(TypingScreen):
 
     def came(self, states: Sequence[AnalyzerState]) -> None:
         self.states, self.fault = states, None
+        self.note_read()
         self.draw()
         self.told_again()
 
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
         self.asked_again = False
-        self.say_error(fault)
+        self.say_stale(fault)
         self.draw()
 
     @property
@@ -99,6 +102,37 @@ class SettingScreen(TypingScreen):
             self.say(f"{short_id(state.id)} is off: Space switches it on", "warning")
             return
         self.run_all((state.id,), quick=False)
+
+    def do_look(self) -> None:
+        """A dry run of this one: what it would propose now; nothing is written."""
+        state = self.state
+        if state is None:
+            return
+        name = state.id
+        if self.begin("a dry run", f"{short_id(name)} looks, nothing is written …"):
+            self.ask(
+                "look",
+                lambda reviews: reviews.run(only=(name,), dry_run=True),
+                lambda outcome: self.looked(name, outcome),
+                self.broke,
+                slow=True,
+            )
+
+    def looked(self, name: str, outcome: RunOutcome) -> None:
+        from deja_tui.screens.whole import WholeScreen
+
+        self.working = ""
+        self.flash.clear()
+        command = f"deja loop run --dry-run --only {shlex.quote(short_id(name))} --db {self.console_app.quoted_file}"
+        title = line(Span("Dry run", "strong"), f"  {analyzer_name(name)}, nothing was written")
+        told = [line(" ", one) for one in run_lines(outcome)]
+        none = line(" It would propose nothing now.")
+        lines = told if outcome.drafts else [*told, none]
+        self.app.push_screen(
+            WholeScreen(
+                title, lambda room: wrapped(lines, room, 3), (command, "command line"), "DESCRIBE ANALYZERS"
+            )
+        )
 
     def do_found(self) -> None:
         """What it left in the queue."""
@@ -176,6 +210,11 @@ class AnalyzersScreen(SettingScreen):
             self.listing.show([], lambda index: (), self.emptiness())
         self.draw_about()
         super().draw()
+
+    def row_sections(self) -> list[int]:
+        """Where those that are on and those that are off take turns."""
+        on = [one.settled is not None and one.settled.enabled for one in self.states or ()]
+        return [n for n, state in enumerate(on) if n == 0 or state != on[n - 1]]
 
     def emptiness(self) -> list[Line]:
         if self.fault is not None:

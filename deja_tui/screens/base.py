@@ -35,7 +35,7 @@ from deja_tui.engine.objects import QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present.change import CANNOT_BE_UNDONE
 from deja_tui.present.line import Line, Part, Span, line, plain, width
-from deja_tui.present.words import fenced
+from deja_tui.present.words import age, fenced
 from deja_tui.text import cells, clean, fold
 from deja_tui.widgets.flash import Flash
 from deja_tui.widgets.hints import Hint, Hints
@@ -628,6 +628,21 @@ class DejaScreen(Screen[None]):
 class PlaceScreen(DejaScreen):
     """A screen with a number of its own; it stays as it is while another one is looked at."""
 
+    # When what is shown was read, epoch ms; 0: nothing was read yet.
+    read_at = 0
+
+    def note_read(self) -> None:
+        self.read_at = self.console_app.now_ms()
+
+    def say_stale(self, fault: DejaError) -> None:
+        """A reading that failed: its code, and how old what is still shown is."""
+        if not self.read_at:
+            self.say_error(fault)
+            return
+        since = age(self.console_app.now_ms() - self.read_at)
+        again = self.console_app.keymap.first("app.reload")
+        self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; {again} reads again.", "error")
+
     def about(self, what: str) -> None:
         """Show what a link leads to: a key of this screen's rows."""
 
@@ -674,22 +689,25 @@ class PlaceScreen(DejaScreen):
     def place_title(self, *more: Part) -> None:
         """File, every place with its number, this one in brackets; then what the screen adds.
 
-        Where that does not fit, the other places give way: their keys are in the help, a filter is nowhere else.
+        Where that does not fit, the other places are numbers only, then give way: their keys are in the help, a filter is
+        nowhere else.
         """
         app = self.console_app
         head = line(Span("deja ", "dim"), clean(app.file_name, 24 if self.wide else 16), "  ")
-        parts, own = [head], [head]
+        own: Line = ()
+        named, numbered = [head], [head]
         for name, key, title in PLACES:
             count = f":{app.pending}" if name == "queue" and app.pending is not None else ""
             if name == self.scope:
-                own.append(line(Span(f"[{key} {title}{count}]", "strong"), " "))
-                parts.append(own[-1])
+                own = line(Span(f"[{key} {title}{count}]", "strong"), " ")
+                named.append(own)
+                numbered.append(own)
             else:
-                parts.append(
-                    line(Span(f"{key} {title}{count}" if self.wide else f"{key}{count}", "dim"), " ")
-                )
-        whole = line(*parts, " ", *more)
-        self.set_title(whole if width(whole) < self.title_room else line(*own, " ", *more))
+                named.append(line(Span(f"{key} {title}{count}", "dim"), " "))
+                numbered.append(line(Span(f"{key}{count}", "dim"), " "))
+        ways = [line(*named, " ", *more), line(*numbered, " ", *more)]
+        fits = (way for way in ways[0 if self.wide else 1 :] if width(way) < self.title_room)
+        self.set_title(next(fits, line(head, own, " ", *more)))
 
     def count_pending(self) -> None:
         """Ask how many recommendations wait, for the title."""

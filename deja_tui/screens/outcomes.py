@@ -8,22 +8,39 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from deja_tui.console.feed import Reviews
 from deja_tui.errors import DejaError
 from deja_tui.present import measured as shown
 from deja_tui.present.line import Line, Span, line, wrapped
 from deja_tui.present.outcomes import NONE_YET
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.present.words import short
 from deja_tui.screens.detail import DetailScreen
+from deja_tui.screens.working import TypingScreen
 from deja_tui.text import clean
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
+from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows
 
 SIDE_ROOM: Final = 78
 BELOW: Final = 7
+NOTE_MOST: Final = 200  # characters of a draft's note (D21)
 
 
-class OutcomesScreen(PlaceScreen):
+def propose_revert(reviews: Reviews, address: str, because: str) -> str:
+    """File the draft, with what the apply wrote as its evidence, or what it was proposed on; the draft's address."""
+    detail = reviews.show(address)
+    wrote = [one for entry in detail.chain.entries for one in entry.results]
+    cited = [one.address for one in detail.evidence if one.live and one.type is not None]
+    return reviews.propose(
+        target=detail.recommendation.target_ref,
+        note=because[:NOTE_MOST],
+        evidence=wrote or cited,
+        operations=[{"op": "revert", "recommendation": detail.recommendation.address}],
+    )
+
+
+class OutcomesScreen(TypingScreen):
     """A row an analyzer and a row a measurement; below or beside them the selected one with both spans."""
 
     scope = "outcomes"
@@ -46,6 +63,7 @@ class OutcomesScreen(PlaceScreen):
                 yield OneLine(id="head")
                 yield Rows(id="list", moved=self.moved)
             yield Pager(id="about", more="Enter opens")
+        yield Reason(id="typed")
 
     @property
     def entry(self) -> shown.Entry | None:
@@ -63,6 +81,7 @@ class OutcomesScreen(PlaceScreen):
 
     def came(self, entries: list[shown.Entry]) -> None:
         self.entries, self.fault = entries, None
+        self.note_read()
         self.draw()
         if self.wanted:
             self.select()
@@ -71,7 +90,7 @@ class OutcomesScreen(PlaceScreen):
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
         self.asked_again = False
-        self.say_error(fault)
+        self.say_stale(fault)
         self.draw()
 
     def about(self, what: str) -> None:
@@ -100,6 +119,8 @@ class OutcomesScreen(PlaceScreen):
             self.part(OneLine, "head").show(())
             self.listing.show([], lambda index: (), self.emptiness())
         self.draw_about()
+        if self.editor.active:
+            self.draw_typing()
 
     def emptiness(self) -> list[Line]:
         if self.fault is not None:
@@ -127,6 +148,24 @@ class OutcomesScreen(PlaceScreen):
             self.console_app.go("analyzers", entry.analyzer)
         else:
             self.app.push_screen(DetailScreen(entry.address, at="trail"), lambda _: self.reload())
+
+    def do_revert(self) -> None:
+        """File a draft that takes the selected apply back; somebody else decides it like any other (D21)."""
+        entry = self.entry
+        address = entry.address if entry else None
+        if address is None:
+            self.say("select a measurement: its apply is what would be taken back")
+            return
+
+        def file_draft(because: str) -> None:
+            self.console_app.sitting.record(because)
+            self.ask("revert", lambda reviews: propose_revert(reviews, address, because), self.proposed)
+
+        self.ask_because(f"TAKE {short(address)} BACK", file_draft)
+
+    def proposed(self, draft: str) -> None:
+        self.say(f"filed as {short(draft)}: another person approves it before anything is taken back", "ok")
+        self.load()
 
     def do_copy(self) -> None:
         if self.entry is not None:

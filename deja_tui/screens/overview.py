@@ -79,6 +79,7 @@ class OverviewScreen(WorkingScreen):
 
     def came(self, found: Health, took: float) -> None:
         self.health, self.took, self.fault = found, took, None
+        self.note_read()
         self.draw()
         if self.wanted:
             self.select(self.wanted)
@@ -87,7 +88,7 @@ class OverviewScreen(WorkingScreen):
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
         self.asked_again = False
-        self.say_error(fault)
+        self.say_stale(fault)
         self.draw()
 
     def about(self, what: str) -> None:
@@ -176,6 +177,11 @@ class OverviewScreen(WorkingScreen):
         """What the selected analyzer left in the queue."""
         if self.state is not None:
             self.console_app.go("queue", short_id(self.state.id))
+
+    def row_sections(self) -> list[int]:
+        """Where the analyzers of another state begin."""
+        states = [one.activation.state for one in self.health.analyzers] if self.health else []
+        return [n for n, state in enumerate(states) if n == 0 or state != states[n - 1]]
 
     def cal_of_panel(self) -> str:
         return "DESCRIBE LOOP"

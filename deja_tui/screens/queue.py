@@ -13,22 +13,26 @@ from textual.containers import Container
 from textual.timer import Timer
 
 from deja_tui.console.actions import Case
+from deja_tui.engine.health import Health
 from deja_tui.engine.objects import STATUSES, Detail, QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
 from deja_tui.present.card import card
 from deja_tui.present.change import HANG, change
+from deja_tui.present.health import short_id, told
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
-from deja_tui.present.words import age, fenced, short
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.present.overview import runs
+from deja_tui.present.words import age, fenced, plural, short
 from deja_tui.screens.detail import DetailScreen, case_of, command_line, fill
-from deja_tui.text import clean, fold
+from deja_tui.screens.working import WorkingScreen
+from deja_tui.text import clean, fold, utc
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows
 
+FIRST_SPAN_MS: Final = 86_400_000  # the shortest span after which an apply is measured (D23)
 STATUS_ORDER: Final[tuple[str | None, ...]] = (*STATUSES, None)
 SORTS: Final = ("severity", "newest", "most evidence")
 LIST_SIDE: Final = 50
@@ -54,7 +58,7 @@ class Sorted:
         return rows
 
 
-class QueueScreen(PlaceScreen):
+class QueueScreen(WorkingScreen):
     """List, preview, filter. Nothing is decided here without the reason flow, one recommendation at a time (D15)."""
 
     scope = "queue"
@@ -80,8 +84,8 @@ class QueueScreen(PlaceScreen):
         self.rows: list[QueueRow] = []
         self.details: OrderedDict[str, Detail] = OrderedDict()
         self.stale: set[str] = set()
-        self.read_at = 0
         self.fault: DejaError | None = None
+        self.standing: Health | None = None
         self.moved_at = float("-inf")
         self.previewing = ""
         self.whole = False
@@ -157,11 +161,13 @@ class QueueScreen(PlaceScreen):
         self.total = None if total is None or len(rows) < FIRST_ROWS else total
         if self.status == "pending":
             self.console_app.pending = self.total or len(rows)
-        self.read_at = self.console_app.now_ms()
+        self.note_read()
         self.fault = None
         if not completed:
             self.stale = set(self.details)
         self.draw()
+        if not rows and self.status == "pending":
+            self.ask_standing()
         if self.to_last and self.total is None:
             self.to_last = False
             super().do_last()
@@ -170,10 +176,7 @@ class QueueScreen(PlaceScreen):
     def failed(self, fault: DejaError) -> None:
         self.fault = fault
         self.asked_again, self.reading = False, None
-        self.say_error(fault)
-        if self.all_rows is not None:
-            since = age(self.console_app.now_ms() - self.read_at)
-            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
+        self.say_stale(fault)
         self.draw()
 
     # --- drawing ------------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ class QueueScreen(PlaceScreen):
         self.size_list(len(rows))
         self.listing.show(
             [row.address for row in rows],
-            lambda index: shown.queue_row(rows[index], layout, now_ms),
+            lambda index: shown.queue_row(rows[index], layout, now_ms, broken=self.broken_chain(rows[index])),
             empty=self.emptiness(),
         )
         self.draw_around()
@@ -219,7 +222,7 @@ class QueueScreen(PlaceScreen):
         if self.editor.active:
             self.draw_typing()
         else:
-            self.set_hints(self.case, without=() if row else _OF_A_ROW)
+            self.set_hints(self.case, without=("run",) if row else _OF_A_ROW)
 
     def draw_typing(self) -> None:
         keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
@@ -252,11 +255,64 @@ class QueueScreen(PlaceScreen):
                     short(receipt.audit),
                 )
             )
-        if self.console_app.receipts:
-            lines.append(line())
-        lines.append(line(Span(" look again: ", "dim"), f"deja loop run --db {file}"))
+        lines.extend(self.after_all_decided())
+        lines.extend(self.until_more())
+        lines.append(line(Span(" look again: ", "dim"), f"R, or deja loop run --db {file}"))
         lines.append(line(Span(" bring more: ", "dim"), f"deja import claude-code PATH --db {file}"))
-        return lines
+        return wrapped(lines, self.app.size.width - 1, 13)
+
+    def after_all_decided(self) -> list[Line]:
+        """When the first of what was applied here is measured, and what may go without a person."""
+        receipts = self.console_app.receipts
+        if not receipts:
+            return []
+        lines = []
+        applied = [receipt.at for receipt in receipts if receipt.to_status == "applied"]
+        if applied:
+            due = utc(min(applied) + FIRST_SPAN_MS)
+            lines.append(
+                line(Span(" measured:   ", "dim"), f"by a run after {due}, then on place 5 Outcomes")
+            )
+        grants = "what goes without a person is what the host grants: deja loop policy"
+        return [*lines, line(Span(" unasked:    ", "dim"), grants), line()]
+
+    def until_more(self) -> list[Line]:
+        """What a run would find new, and what the nearest analyzers still need."""
+        health = self.standing
+        if health is None:
+            return []
+        new = f"{plural(health.new_grains, 'grain')} and {plural(health.new_errors, 'error')}"
+        when = (
+            "no run yet"
+            if health.last_run is None
+            else f"since the run {age(health.at - health.last_run)} ago"
+        )
+        lines = [line(Span(" new:        ", "dim"), f"{new}, {when}")]
+        short_of = [one for one in health.analyzers if one.activation.state == "below_threshold"]
+        nearest = sorted(short_of, key=lambda one: one.activation.need - one.activation.have)
+        lines += [
+            line(Span(" waits:      ", "dim"), f"{short_id(one.id)} ", told(one.activation, health.at))
+            for one in nearest[:3]
+        ]
+        return [*lines, line()]
+
+    def ask_standing(self) -> None:
+        """What an empty queue is told with; it is asked for only then."""
+        self.ask(
+            "standing", lambda reviews: reviews.health(), self.stood, lambda fault: self.say_stale(fault)
+        )
+
+    def stood(self, health: Health) -> None:
+        self.standing = health
+        self.draw()
+
+    def do_run(self) -> None:
+        """Run the analyzers, at most five seconds; what they find stands here then."""
+        self.ask(
+            "standing",
+            lambda reviews: reviews.health(),
+            lambda health: self.run_all(runs(health.analyzers), quick=False),
+        )
 
     # --- preview ------------------------------------------------------------------------------------
 
@@ -309,10 +365,19 @@ class QueueScreen(PlaceScreen):
             self.draw_preview(found)
             self.read_ahead()
 
+    def broken_chain(self, row: QueueRow) -> bool:
+        """Whether its audit chain was read and does not hold together."""
+        found = self.details.get(row.address)
+        return found is not None and not found.chain.verified
+
     def keep(self, found: Detail) -> None:
         """Remember what was read of one, and forget the one that was looked at longest ago."""
+        known = self.details.get(found.recommendation.address)
         self.details[found.recommendation.address] = found
         self.stale.discard(found.recommendation.address)
+        if (known is None or known.chain.verified) and not found.chain.verified:
+            self.listing.drawn = {}
+            self.listing.refresh(layout=False)
         while len(self.details) > _KEPT:
             self.details.popitem(last=False)
 
@@ -426,7 +491,9 @@ class QueueScreen(PlaceScreen):
         self.draw()
 
     def do_clear(self) -> None:
-        if self.wanted:
+        if self.working:
+            self.do_stop()
+        elif self.wanted:
             self.wanted = ""
             self.draw()
 

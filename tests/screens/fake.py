@@ -129,8 +129,15 @@ class FakeReviews:
         self.parts.append(parts)
         return (ConfigChange(analyzer, next(iter(parts)), None, None, self.actor, because, NOW, "local", ""),)
 
-    def run(self, *, only: Sequence[str] = ()) -> RunOutcome:
+    def propose(self, **given: Any) -> str:
+        self.stumble("propose")
+        self.parts.append(given)
+        return build.address("draft")
+
+    def run(self, *, only: Sequence[str] = (), dry_run: bool = False) -> RunOutcome:
         self.stumble("run")
+        if dry_run:
+            return RunOutcome("ran", None, 1, 0, proposed=1, analyzers_run=tuple(only), drafts=("draft «x»",))
         self.ran.append(tuple(only))
         self.token += 1
         return RunOutcome("ran", None, 1, 0, proposed=2, stored=1, refreshed=1)

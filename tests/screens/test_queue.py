@@ -350,7 +350,7 @@ async def test_an_empty_queue_tells_what_to_do_next() -> None:
     """Two commands, no blank page; keys of decisions answer."""
     async with console(FakeReviews([])) as user:
         assert " Nothing waits for a decision." in user.rows
-        assert f" look again: deja loop run --db {FILE}" in user.rows
+        assert f" look again: R, or deja loop run --db {FILE}" in user.rows
         for key in ("a", "enter", "e", "d", "y", "C", "j", "G", "]"):
             await user.press(key)
         await user.press("w")

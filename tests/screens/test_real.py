@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from deja_tui.facade import Memory
+from deja_tui.screens.outcomes import propose_revert
 from tests.screens.user import Hand, User, make_app
 
 NOW = 1_772_442_000_000
@@ -100,3 +101,13 @@ async def test_what_another_process_writes_arrives(memory: Memory, file: Path) -
         assert f"/{pending + 1} " in user.title
         assert "deploy" in user.text
         assert user.marked() == marked
+
+
+def test_taking_back_is_filed_with_what_the_apply_wrote(memory: Memory) -> None:
+    """The draft of Outcomes is one the engine takes; its creator cannot approve it, nothing is taken back yet."""
+    applied = memory.loop.queue("applied")[0].address
+    draft = memory.loop.show(propose_revert(memory.loop, applied, "worse than before"))
+    assert draft.status == "pending"
+    assert draft.creator == "user:ana"
+    assert [one.kind for one in draft.recommendation.operations] == ["revert"]
+    assert memory.loop.show(applied).status == "applied"
