@@ -87,15 +87,15 @@ class Intake:
         self._draining = False
         store.before_act = self.drain
 
-    def grain(self, type: str, fields: object, namespace: str | None = None) -> Grain:
+    def grain(self, type: str, fields: object, namespace: str | None = None, *, tame: bool = False) -> Grain:
         """The grain of what a caller gave, in a namespace, else in the one among its fields, else in this memory's own.
 
-        Raises VAL-E001, VAL-E002.
+        ``tame``: as in `fields.validate`. Raises VAL-E001, VAL-E002.
         """
         content = dict(checked_fields(fields))
         inside = content.pop("namespace", None)
         chosen = next((name for name in (namespace, inside) if name is not None), self.namespace)
-        return self._made(type, content, namespaces.checked(chosen), ())
+        return self._made(type, content, namespaces.checked(chosen), (), tame)
 
     def successor(
         self, type: str, fields: Mapping[str, Any], namespace: str, settled: Collection[str]
@@ -108,30 +108,43 @@ class Intake:
         content.pop("namespace", None)
         return self._made(type, content, namespace, settled)
 
-    def _made(self, type: str, content: dict[str, Any], namespace: str, settled: Collection[str]) -> Grain:
+    def _made(
+        self,
+        type: str,
+        content: dict[str, Any],
+        namespace: str,
+        settled: Collection[str],
+        tame: bool = False,
+    ) -> Grain:
         given = content.pop("created_at", None)
         at = self._clock() if given is None else parse_time(given, "created_at")
-        return made(type, content, namespace=namespace, created_at=at, settled=settled)
+        return made(type, content, namespace=namespace, created_at=at, settled=settled, tame=tame)
 
     # --- captures --------------------------------------------------------------------------------
 
-    def take(self, items: Iterable[Capturable], namespace: str | None = None) -> Captured:
-        """Store what is new of ``items``, in their order, in one transaction (D32, D33); see `Memory.capture`."""
+    def take(
+        self, items: Iterable[Capturable], namespace: str | None = None, *, tame: bool = False
+    ) -> Captured:
+        """Store what is new of ``items``, in their order, in one transaction (D32, D33); see `Memory.capture`.
+
+        ``tame``: as in `fields.validate`; of items that this process read, and not of those that lay in a file.
+        """
         counts = {"added": 0, "skipped": 0, "completed": 0, "forgotten": 0}
         if not isinstance(items, Iterable):
             raise ValidationError("VAL-E001", "a capture takes items, one after the other", _ITEMS)
         with self._store.act() as act:
             for number, item in enumerate(items, 1):
                 try:
-                    counts[self._one(act, _item(item), namespace)] += 1
+                    counts[self._one(act, _item(item), namespace, tame)] += 1
                 except ValidationError as fault:
                     told = f"item {number} of the capture: {fault.message}"
                     raise ValidationError(fault.code, told, fault.next_step) from fault
         return Captured(**counts)
 
-    def _one(self, act: Act, item: Capturable, namespace: str | None) -> str:
+    def _one(self, act: Act, item: Capturable, namespace: str | None, tame: bool) -> str:
         try:
-            put = act.add(self.grain(item.type, item.fields, namespace), source_key=item.source_key)
+            new = self.grain(item.type, item.fields, namespace, tame=tame)
+            put = act.add(new, source_key=item.source_key)
             if put.new:
                 return "added"
             head = act.head_of(put.address)

@@ -423,7 +423,11 @@ def _read_back(wire: dict[str, Any], kind: str) -> tuple[dict[str, Any], dict[st
     fields: dict[str, Any] = {}
     extras: dict[str, Any] = {}
     for key, value in wire.items():
-        _read_item(fields, extras, key, value, kind)
+        name = _PLAIN.get(key)
+        if name is not None:
+            fields[name] = value
+        else:
+            _read_item(fields, extras, key, value, kind)
     return fields, extras
 
 

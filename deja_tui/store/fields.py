@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def validate(
-    type: str, fields: Mapping[str, Any], *, settled: Collection[str] = ()
+    type: str, fields: Mapping[str, Any], *, settled: Collection[str] = (), tame: bool = False
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a caller gave, as (typed fields, extras) for `codec.make_grain` (GRAIN-1).
 
@@ -51,13 +51,14 @@ def validate(
         fields: what the caller gave.
         settled: names whose values come from a stored grain: their times are epoch ms already, however small, and
             must not be read as seconds.
+        tame: what is in the fields went through the text door before (`text.door`) and is plain JSON.
 
     Raises:
         ValidationError: VAL-E001 or VAL-E002, naming the field and its limit.
     """
     if not isinstance(type, str) or type not in TYPES:
         raise ValidationError("VAL-E001", f"unknown grain type; one of {', '.join(TYPES)}")
-    given = _entered(type, fields)
+    given = _entered(type, fields, tame)
     own = TYPED[type] | _BESIDE
     typed: dict[str, Any] = {}
     extras: dict[str, Any] = {}
@@ -75,10 +76,16 @@ def validate(
 
 
 def made(
-    type: str, fields: Mapping[str, Any], *, namespace: str, created_at: int, settled: Collection[str] = ()
+    type: str,
+    fields: Mapping[str, Any],
+    *,
+    namespace: str,
+    created_at: int,
+    settled: Collection[str] = (),
+    tame: bool = False,
 ) -> Grain:
     """The grain of what a caller gave, checked by `validate`; ``created_at`` in epoch ms. Raises VAL-E001, VAL-E002."""
-    typed, extras = validate(type, fields, settled=settled)
+    typed, extras = validate(type, fields, settled=settled, tame=tame)
     return make_grain(type, typed, namespace=namespace, created_at=created_at, extras=extras)
 
 
@@ -88,7 +95,7 @@ def long_name(type: str, name: str) -> str:
     return target if target is not None and name not in TYPED[type] else _name(type, name)
 
 
-def _entered(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _entered(type: str, fields: Mapping[str, Any], tame: bool) -> dict[str, Any]:
     """The fields after the text door, under the long names of the type, nulls that mean nothing left out."""
     given: dict[str, Any] = {}
     own = TYPED[type]  # a long name is no other field's wire key, so one of the type's own means itself
@@ -103,7 +110,7 @@ def _entered(type: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         if name in given:
             raise _refuse(name, "is given twice, under two spellings of one name")
         try:
-            given[name] = _door(name, value)
+            given[name] = value if tame else _door(name, value)
         except RecursionError as error:
             raise _refuse(name, "nests too deeply") from error
     for alias, target in _ALIASES.get(type, ()):

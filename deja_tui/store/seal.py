@@ -34,6 +34,7 @@ _NONE: Final = -0x1234_5678_9ABC
 _NONE_LOW: Final = _NONE & _LOW
 _NONE_HIGH: Final = _NONE >> 31 & _LOW
 _PAIRS: Final = tuple((_WEIGHTS[name], _WEIGHTS[name] + 2 if name in _WIDE else 0) for name in COLUMNS)
+_TERMS: Final = tuple((low, high, low * _NONE_LOW + high * _NONE_HIGH) for low, high in _PAIRS)
 
 
 def _term(name: str) -> str:
@@ -49,9 +50,9 @@ SQL: Final = f"(((({' + '.join(map(_term, COLUMNS))}) & {_LOW}) * id) & {_ROW_BI
 def of_row(gid: int, values: tuple[int | None, ...]) -> int:
     """The same of the values of `COLUMNS`."""
     total = 0
-    for (low, high), value in zip(_PAIRS, values, strict=True):
+    for (low, high, none), value in zip(_TERMS, values, strict=True):
         if value is None:
-            total += low * _NONE_LOW + high * _NONE_HIGH
+            total += none
         elif high:
             total += low * (value & _LOW) + high * (value >> 31 & _LOW)
         else:

@@ -129,7 +129,7 @@ class Capture:
         if store is not None and self._intake is not None:
             try:
                 with store.act() as act:
-                    done = self._intake.take(items)
+                    done = self._intake.take(items, tame=True)
                     if cursor is not None:
                         act.set_setting(*cursor)
             except DejaError as fault:
