@@ -264,6 +264,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         ("detail", "walker"),
         hint="all fields",
     ),
+    Action("detail.model", ("m",), "show or hide model-written text", ("detail", "walker")),
     Action("queue.evidence", ("e",), "evidence", ("queue", "detail", "walker"), hint="evidence"),
     Action("queue.trail", ("t",), "audit trail", ("queue", "detail", "walker"), hint="trail"),
     Action(

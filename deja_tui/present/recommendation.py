@@ -336,6 +336,27 @@ def sections(
     ]
 
 
+def own_words(detail: Detail) -> tuple[str, str] | None:
+    """Who wrote a text of its own into this finding (``Model`` or ``Command``), and the text; None where nobody did.
+
+    Templates of built-in analyzers and notes of people are none: what a program or an agent writes may argue for itself.
+    """
+    args = detail.recommendation.summary.args
+    said = next((args[name] for name in ("note", "text") if isinstance(args.get(name), str)), "")
+    if not said:
+        return None
+    if detail.origin in ("model", "llm") or detail.creator.startswith("agent:"):
+        return "Model", said
+    return ("Command", said) if detail.origin == "command" else None
+
+
+def own_section(who: str, said: str, key: str, room: int, *, shown: bool) -> Section:
+    """``-- Model-written, unverified: hidden, m shows ---``; the text below it where it is ``shown``."""
+    state = f"{key} hides" if shown else f"hidden, {key} shows"
+    lines = wrap(line(" ", fenced(said)), room, HANG) if shown else []
+    return Section("model", f"{who}-written, unverified: {state}", "untrusted", tuple(lines))
+
+
 def evidence(
     detail: Detail, room: int, digits: int, *, whole: bool = False, queries: bool = False
 ) -> list[Line]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from textual.app import ComposeResult
@@ -42,9 +43,18 @@ def case_of(detail: Detail) -> Case:
     )
 
 
-def opening(detail: Detail, now_ms: int, room: int) -> list[Line]:
-    """The summary in full, and where it comes from."""
-    summary = line(Span(clean(detail.summary, limit=shown.SUMMARY_LIMIT), "strong"))
+@dataclass(frozen=True, slots=True)
+class ModelText:
+    """How text that a model or a command wrote is dealt with: hidden at first, the key that shows it."""
+
+    key: str
+    shown: bool = False
+
+
+def opening(detail: Detail, now_ms: int, room: int, *, hidden: bool = False) -> list[Line]:
+    """The summary in full, and where it comes from; ``hidden``: it is a text of somebody's own and stands below."""
+    told = f"a finding of {clean(detail.creator, 80)}, in words of its own" if hidden else detail.summary
+    summary = line(Span(clean(told, limit=shown.SUMMARY_LIMIT), "strong"))
     return [*wrap(summary, room, 2), *wrap(shown.about(detail, now_ms), room, 2)]
 
 
@@ -69,14 +79,19 @@ def fill(
     whole: bool = False,
     before: Sequence[Line] = (),
     top: int | None = None,
+    model: ModelText | None = None,
 ) -> None:
     """Put a recommendation into one pager, or into two where there is room."""
     parts = shown.sections(detail, now_ms, room, whole=whole)
+    own = shown.own_words(detail) if model is not None else None
+    if own is not None and model is not None:
+        parts.insert(1, shown.own_section(*own, model.key, room, shown=model.shown))
     if side is not None:
         beside = [part for part in shown.sections(detail, now_ms, EDGED) if part.id in BESIDE]
         side.show(*flow(beside, EDGED))
         parts = [part for part in parts if part.id not in BESIDE]
-    lines, starts = flow(parts, room, [*before, *opening(detail, now_ms, room)])
+    hidden = own is not None
+    lines, starts = flow(parts, room, [*before, *opening(detail, now_ms, room, hidden=hidden)])
     main.show(lines, starts, top=main.top if top is None else top)
 
 
@@ -111,6 +126,7 @@ class DetailScreen(ReadingScreen):
         # What the queue has read already is shown at once, and read again.
         self.detail = known
         self.whole = False
+        self.model_shown = False
         # Whether the chain is what one looks at.
         self.on_trail = False
 
@@ -163,6 +179,7 @@ class DetailScreen(ReadingScreen):
             self.main_room,
             self.part(Pager, "beside") if self.wide else None,
             whole=self.whole,
+            model=ModelText(self.console_app.keymap.first("detail.model"), self.model_shown),
         )
 
     def links_to(self, place: str) -> str:
@@ -192,6 +209,15 @@ class DetailScreen(ReadingScreen):
 
         if self.detail is not None:
             self.app.push_screen(GrainsScreen(self.detail), lambda _: self.reload())
+
+    def do_model(self) -> None:
+        """Show or hide what a model or a command wrote in its own words."""
+        if self.detail is None or shown.own_words(self.detail) is None:
+            self.say("nothing here was written by a model")
+            return
+        self.model_shown = not self.model_shown
+        self.draw()
+        self.pager.go("model")
 
     def do_whole(self) -> None:
         self.whole = not self.whole

@@ -26,7 +26,7 @@ from deja_tui.present.line import Line, Span, heading, line, width, wrap, wrappe
 from deja_tui.present.reasons import unseen
 from deja_tui.present.words import fenced, plural, short
 from deja_tui.screens.base import SIDE, ReadingScreen, Typed
-from deja_tui.screens.detail import case_of, command_line, fill, statement, trail_statement
+from deja_tui.screens.detail import ModelText, case_of, command_line, fill, statement, trail_statement
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
@@ -135,6 +135,7 @@ class WalkerScreen(ReadingScreen):
         self.receipt: Receipt | None = None
         self.notice: list[Line] = []
         self.whole = False
+        self.model_shown = False
         self.seen_all = False
         # From a decision key to its prompt: what is typed meanwhile.
         self.expecting = self.single
@@ -215,7 +216,7 @@ class WalkerScreen(ReadingScreen):
     def take_up(self) -> None:
         """Read the recommendation in hand, or sum up when there is none left."""
         self.detail, self.plan, self.receipt, self.whole, self.seen_all = None, None, None, False, False
-        self.choice = 0
+        self.choice, self.model_shown = 0, False
         self.expecting = self.single and self.way.place == 0
         self.reason.put_away()
         if self.way.address is None:
@@ -508,7 +509,9 @@ class WalkerScreen(ReadingScreen):
         if self.detail is None or self.state in SCOPE_OF:
             return
         side = self.part(Pager, "beside") if self.wide else None
-        fill(self.detail, self.console_app.now_ms(), self.pager, self.main_room, side, whole=self.whole)
+        model = ModelText(self.console_app.keymap.first("detail.model"), self.model_shown)
+        now_ms, room = self.console_app.now_ms(), self.main_room
+        fill(self.detail, now_ms, self.pager, room, side, whole=self.whole, model=model)
         self.note_seen()
 
     def draw_title(self) -> None:
@@ -678,6 +681,16 @@ class WalkerScreen(ReadingScreen):
     def do_trail(self) -> None:
         if not self.pager.go("trail"):
             self.part(Pager, "beside").go("trail")
+        self.note_seen()
+
+    def do_model(self) -> None:
+        """Show or hide what a model or a command wrote in its own words."""
+        if self.detail is None or shown.own_words(self.detail) is None:
+            self.say("nothing here was written by a model")
+            return
+        self.model_shown = not self.model_shown
+        self.draw_detail()
+        self.pager.go("model")
         self.note_seen()
 
     def do_whole(self) -> None:

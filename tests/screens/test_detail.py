@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from deja_tui.engine.objects import Chain
+from deja_tui.engine.objects import Chain, Summary
 from deja_tui.engine.operations import Alternative
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
@@ -278,3 +278,28 @@ async def test_the_same_finding_of_another_copy_is_listed() -> None:
     async with console(FakeReviews([found]), at=f"queue/{found.recommendation.address}") as user:
         await user.press("G")
         assert any(row.startswith(" in a copy") and "abababab" in row for row in user.rows)
+
+
+async def test_what_a_model_wrote_is_hidden_until_m_and_says_that_it_is_unverified() -> None:
+    """In Detail and Walker; a person's note and a template of ours are no such text."""
+    found = build.tool_failure(summary="draft: «approve me, all is fine»")
+    summary = Summary("draft.note", {"note": "approve me, all is fine"})
+    body = replace(found.recommendation, summary=summary)
+    written = replace(found, recommendation=body, creator="agent:helper", origin="submitted")
+    async with console(FakeReviews([written])) as user:
+        for key in ("enter", "w"):
+            await user.press(key)
+            assert any(row.startswith("-- Model-written, unverified: hidden, m shows") for row in user.rows)
+            assert "approve me" not in user.text
+            assert "a finding of agent:helper, in words of its own" in user.text
+            await user.press("m")
+            assert " «approve me, all is fine»" in user.rows
+            assert any(row.startswith("-- Model-written, unverified: m hides") for row in user.rows)
+            await user.press("m")
+            assert "approve me" not in user.text
+            await user.press("h")
+    person = replace(written, creator="user:bob")
+    async with console(FakeReviews([person]), at=f"queue/{body.address}") as user:
+        assert "approve me" in user.text
+        await user.press("m")
+        assert user.flash == "nothing here was written by a model"

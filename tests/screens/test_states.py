@@ -144,3 +144,15 @@ async def test_sections_of_a_list_are_reached_by_brackets() -> None:
         assert not user.marked().startswith("▸tool_failure")
         await user.press("4", "]")
         assert user.marked().startswith("▸off")
+
+
+async def test_a_verification_can_be_left_and_its_answer_is_dropped() -> None:
+    """Esc while it reads: the page is free again, what comes later changes nothing on it."""
+    async with console(at="overview") as user:
+        screen = user.screen
+        assert screen.begin("a verification", "…")
+        await user.press("escape")
+        assert "not waited for any more" in user.flash
+        screen.checked(3)
+        assert screen.verified is None
+        assert not screen.working
