@@ -158,7 +158,7 @@ class Walk:
         return f"approved {done('approved')}  rejected {done('rejected')}  applied {done('applied')}  skipped {self.skipped}"
 
     def _sum_up(self, total: int) -> None:
-        output.lines(["", f"Sitting ended. {total} pending at its start.  {self._counts()}"])
+        output.lines(["", f"Sitting ended. {total} pending at its start.", f"  {self._counts()}"])
         output.lines(
             f"  {receipt.to_status.replace('_', ' '):<9} {receipt.recommendation[:12]}  audit {receipt.audit[:12]}  "
             f"chain {'verified' if receipt.chain_verified else 'BROKEN'}"

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from deja_tui import Memory
+from deja_tui.text import cells
 from tests.cli.conftest import Deja, Done
+from tests.present.hostile import HOSTILE, harmless
 
 Review = Callable[..., Done]
 
@@ -121,3 +123,28 @@ def test_one_unreadable_recommendation_does_not_end_the_walk(review: Review, dem
     assert done.code == 0, done.err
     assert "Sitting ended" in done.out
     assert done.out.count("-- Change, literal") >= 2
+
+
+@pytest.mark.parametrize("room", [60, 100])
+def test_hostile_text_stays_text_and_lines_stay_in_their_room(
+    room: int, deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On 60 columns as on 100: nothing acts, nothing hides, and what the review draws is no wider than the terminal."""
+    path = tmp_path / "hostile.deja"
+    with Memory.open(path) as memory:
+        for number, bad in enumerate(HOSTILE.values()):
+            for copy in range(3):
+                memory.record_tool_call(
+                    f"tool{number}", f"{bad} {copy}"[:2_000], is_error=True, thread=bad[:60]
+                )
+        memory.loop.run(full=True)
+        pending = len(memory.loop.queue())
+    assert pending > 2
+    monkeypatch.setattr("deja_tui.cli.output.width", lambda: room)
+    monkeypatch.setattr("sys.stdin", io.StringIO("e\ns\n" * pending))
+    done = deja("review", "--db", path, "--actor", "user:ana")
+    assert done.code == 0
+    for row in done.out.splitlines():
+        assert harmless(row), ascii(row)
+        if " > " not in row and "deja review" not in row:
+            assert cells(row) <= room, row
