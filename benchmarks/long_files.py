@@ -83,27 +83,80 @@ def mcp_memory() -> Iterator[Any]:
         yield {"type": "relation", "from": f"e{number}", "to": f"e{number + 1}", "relationType": "near"}
 
 
+def otel() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": f"tool{number % 40}", "gen_ai.tool.call.result": f"{number} {_SAID}"}  # fmt: skip
+        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in told.items()]
+        ends = str((_BEGIN + number) * 10**9)
+        yield {
+            "traceId": f"t{number // 5_000}",
+            "spanId": f"{number:016x}",
+            "attributes": attributes,
+            "endTimeUnixNano": ends,
+        }
+
+
+def chatgpt() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        mapping = {}
+        for step in range(20):
+            message = {"id": f"m{number}-{step}", "author": {"role": "user"}, "create_time": _BEGIN + number, "content": {"parts": [_SAID]}}  # fmt: skip
+            mapping[f"n{step}"] = {
+                "parent": f"n{step - 1}" if step else None,
+                "children": [],
+                "message": message,
+            }
+        yield {"id": f"c{number}", "mapping": mapping, "current_node": "n19"}
+
+
+def letta() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        messages = [
+            {"id": f"m{number}-{step}", "role": "user", "content": f"{step} {_SAID}"} for step in range(200)
+        ]
+        yield {"id": f"a{number}", "name": f"agent {number}", "messages": messages}
+
+
+# what stands around the records where the file is one document
+AROUND = {
+    "otel": ('{"resourceSpans": [{"scopeSpans": [{"spans": [', "]}]}]}"),
+    "chatgpt": ('{"conversations": [', "]}"),
+    "letta": ('{"tools": [], "agents": [', "]}"),
+}
 KINDS: dict[str, Callable[[], Iterator[Any]]] = {
     "claude-code": claude_code,
     "openai": openai,
     "mcp-memory": mcp_memory,
+    "otel": otel,
+    "chatgpt": chatgpt,
+    "letta": letta,
 }
 
 
 def write(path: Path, kind: str, size: int) -> int:
     """Write records until the file is ``size`` bytes long; how many."""
     written = records = 0
+    before, after = AROUND.get(kind, ("", ""))
     with path.open("w") as file:
+        file.write(before)
         for record in KINDS[kind]():
-            written += file.write(json.dumps(record) + "\n")
+            between = "," if before and records else ""
+            written += file.write(between + json.dumps(record) + "\n")
             records += 1
             if written >= size:
-                return records
+                break
+        file.write(after)
     return records
 
 
 def measure(folder: Path, kind: str, mb: int) -> None:
-    source, memory = folder / "long.jsonl", folder / "long.deja"
+    source, memory = folder / f"long.{'json' if kind in AROUND else 'jsonl'}", folder / "long.deja"
     records = write(source, kind, mb * 2**20)
     words = [sys.executable, __file__, "--run", kind, str(source), str(memory)]
     done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=ROOT)

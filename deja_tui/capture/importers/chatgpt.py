@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui.capture import files
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.reading import elements
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.streaming import Broken, is_long, under
 from deja_tui.capture.talk import Talk, text_of
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
@@ -159,6 +161,12 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
 
 
 def _conversations(path: Path, report: FileReport) -> Iterator[Any]:
+    if is_long(files.checked(path), ("conversations",)):
+        try:
+            yield from under(path, ("conversations",))
+        except Broken:
+            report.lose(0, "the document breaks off")
+        return
     for value in elements(path, report, kind="ChatGPT export", hint=HINT):
         inner = value.get("conversations") if isinstance(value, dict) else None
         if isinstance(inner, list):

@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from deja_tui.capture import times
+from deja_tui.capture import files, times
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.known import Known
 from deja_tui.capture.messages import Conversation
 from deja_tui.capture.reading import document, records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.streaming import Broken, is_long, under
 from deja_tui.capture.talk import Talk
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
@@ -122,6 +123,16 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
             raise DejaError("IMP-E002", f"{clean(path.name)} holds no passage", HINT)
         yield from known.rest()
         return
+    yield from (
+        _whole(path, report, known, talk)
+        if not is_long(files.checked(path), ("agents",))
+        else _long(path, known, talk)
+    )
+    report.note(0, "archival memory is not in an agent file: export it apart")
+    yield from talk.rest()
+
+
+def _whole(path: Path, report: FileReport, known: Known, talk: Talk) -> Iterator[list[CaptureItem]]:
     value = document(path, report, kind="Letta agent file", hint=HINT)
     whole = value if isinstance(value, dict) else {}
     agents = _list(whole.get("agents")) or (
@@ -140,8 +151,27 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
     for number, agent in enumerate(agents, 1):
         _agent(known, talk, number, agent, list(_blocks_of(agent, shared)))
         yield [*known.ready(), *talk.ready()]
-    report.note(0, "archival memory is not in an agent file: export it apart")
-    yield from talk.rest()
+
+
+def _long(path: Path, known: Known, talk: Talk) -> Iterator[list[CaptureItem]]:
+    """An agent file of any length, one agent after the other."""
+    number = tools = 0
+    try:
+        tools = sum(1 for _ in under(path, ("tools",)))
+        shared = {str(one.get("id")): one for one in under(path, ("blocks",)) if isinstance(one, dict)}
+        for number, agent in enumerate(under(path, ("agents",)), 1):
+            if isinstance(agent, dict):
+                _agent(known, talk, number, agent, list(_blocks_of(agent, shared)))
+                yield [*known.ready(), *talk.ready()]
+            else:
+                known.report.lose(number, "an agent that is no object")
+    except Broken:
+        known.report.lose(number + 1, "the document breaks off here")
+    if not number:
+        raise DejaError("IMP-E002", f"{clean(path.name)} holds no agent", HINT)
+    known.counts.tell("double_encoded", False)
+    known.counts.count("tools", tools)
+    known.counts.left_out["tool definition"] += tools
 
 
 def _guess(probe: Probe) -> str | None:

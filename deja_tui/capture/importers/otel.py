@@ -17,11 +17,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui.capture import files
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.ids import Ids
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.streaming import Broken, is_document, under
 from deja_tui.capture.talk import Talk, said, text_of
 from deja_tui.capture.tame import digest
 from deja_tui.capture.times import Moment
@@ -43,6 +45,7 @@ _MESSAGES: Final = (
     "pydantic_ai.all_messages",
     "all_messages_events",
 )
+_SPANS: Final = ("resourceSpans", "scopeSpans", "spans")
 _SCALARS: Final = ("stringValue", "intValue", "doubleValue", "boolValue")
 
 
@@ -93,13 +96,18 @@ class _Reader:
         counts.count("lines")
         found = False
         for span in _spans(value):
-            found = self.known = True
-            self._span(line, span)
+            found = True
+            self.span(line, span)
         if not found:
             self.talk.report.lose(line, "an export without spans")
 
-    def _span(self, line: int, span: Mapping[str, Any]) -> None:
+    def span(self, line: int, span: Any) -> None:
+        """One span; ``line``: where it stands."""
         talk, counts = self.talk, self.talk.counts
+        if not isinstance(span, dict):
+            talk.report.lose(line, "a span that is no object")
+            return
+        self.known = True
         counts.count("spans")
         trace = talk.ident(span.get("traceId"))
         counts.see("traces", trace)
@@ -168,11 +176,26 @@ def _parts(parts: Any) -> str:
     return "\n\n".join(text for part in told if part.get("type") == "text" and (text := text_of(part)))
 
 
+def _document(path: Path, reader: _Reader) -> Iterator[list[CaptureItem]]:
+    """One export over many lines, of any length; spans are numbered in the place of lines."""
+    number = 0
+    reader.talk.counts.count("lines")
+    try:
+        for number, span in enumerate(under(path, _SPANS), 1):
+            reader.span(number, span)
+            yield reader.talk.ready()
+    except Broken:
+        reader.talk.report.lose(number + 1, "the document breaks off here")
+
+
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
     reader = _Reader(Talk(KIND, report, now_ms))
-    for line in records(path, reader.talk):
-        reader.feed(line.number, line.value)
-        yield reader.talk.ready()
+    if is_document(files.checked(path), _SPANS):
+        yield from _document(path, reader)
+    else:
+        for line in records(path, reader.talk):
+            reader.feed(line.number, line.value)
+            yield reader.talk.ready()
     if not reader.known:
         raise DejaError("IMP-E002", f"{clean(path.name)} holds no spans", HINT)
     yield from reader.talk.rest()

@@ -10,14 +10,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from deja_tui.capture import files
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.messages import Conversation, error_prefix
-from deja_tui.capture.reading import document, elements
+from deja_tui.capture.reading import elements
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.streaming import Broken, under
 from deja_tui.capture.talk import Talk
 from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
@@ -78,33 +81,43 @@ def _read_bench(path: Path, report: FileReport, now_ms: int) -> Iterator[list[Ca
 
 
 def _read_tau2(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="tau2 result", hint=HINT)
-    if not isinstance(value, dict) or not isinstance(value.get("simulations"), list):
+    files.checked(path)
+    talk, number = _talk("tau2", report, now_ms), 0
+    try:
+        for number, one in enumerate(under(path, ("simulations",)), 1):
+            _simulation(talk, number, one)
+            yield talk.ready()
+    except Broken:
+        if not number:
+            raise DejaError("IMP-E002", f"{clean(path.name)} is no tau2 result: not JSON", HINT) from None
+        report.lose(number + 1, "the document breaks off here")
+    if not number:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no tau2 result", HINT)
-    talk = _talk("tau2", report, now_ms)
-    tasks = value.get("tasks")
-    talk.counts.count("tasks", len(tasks) if isinstance(tasks, list) else 0)
-    for number, one in enumerate(value["simulations"], 1):
-        if not isinstance(one, dict):
-            report.lose(number, "a simulation that is no object")
-            continue
-        talk.counts.count("simulations")
-        reward = one.get("reward_info")
-        _reward(talk, reward.get("reward") if isinstance(reward, dict) else None)
-        session = talk.ident(one.get("id")) or digest(one)
-        talk.session(
-            session,
-            talk.moment(one.get("start_time"), number),
-            f"tau2 task {one.get('task_id')}, trial {one.get('trial')}, ended {one.get('termination_reason')}",
-            task=str(one.get("task_id")),
-        )
-        messages = one.get("messages")
-        if isinstance(messages, list):
-            _feed(talk, number, session, messages)
-        else:
-            report.lose(number, "a simulation without messages (a voice run keeps ticks)")
-        yield talk.ready()
+    with suppress(Broken):  # told above
+        for _ in under(path, ("tasks",)):
+            talk.counts.count("tasks")
     yield from talk.rest()
+
+
+def _simulation(talk: Talk, number: int, one: Any) -> None:
+    if not isinstance(one, dict):
+        talk.report.lose(number, "a simulation that is no object")
+        return
+    talk.counts.count("simulations")
+    reward = one.get("reward_info")
+    _reward(talk, reward.get("reward") if isinstance(reward, dict) else None)
+    session = talk.ident(one.get("id")) or digest(one)
+    talk.session(
+        session,
+        talk.moment(one.get("start_time"), number),
+        f"tau2 task {one.get('task_id')}, trial {one.get('trial')}, ended {one.get('termination_reason')}",
+        task=str(one.get("task_id")),
+    )
+    messages = one.get("messages")
+    if isinstance(messages, list):
+        _feed(talk, number, session, messages)
+    else:
+        talk.report.lose(number, "a simulation without messages (a voice run keeps ticks)")
 
 
 def _guess_bench(probe: Probe) -> str | None:
