@@ -202,3 +202,41 @@ def test_nothing_moves_blinks_or_tints(room: str) -> None:
                 getattr(one, "id", "") in ("CSS", "DEFAULT_CSS") for one in node.targets
             ):
                 assert not any(style in ast.unparse(node.value) for style in styles), path
+
+
+async def test_the_mouse_selects_a_row_and_the_wheel_moves() -> None:
+    """It opens and decides nothing; a page scrolls, and what was seen of a change counts."""
+    async with console() as user:
+        await user.pilot.click("#list", offset=(3, 1))
+        await user.settle()
+        assert "2/3" in user.title
+        assert isinstance(user.screen, QueueScreen)
+        await user.pilot.click("#list", offset=(3, 2))
+        user.screen.listing.on_mouse_scroll_up()
+        await user.settle()
+        assert "1/3" in user.title
+        user.screen.listing.on_mouse_scroll_down()
+        await user.settle()
+        assert "3/3" in user.title
+        await user.press("w")
+        pager = user.screen.pager
+        pager.on_mouse_scroll_down()
+        assert pager.top == 3
+        pager.on_mouse_scroll_up()
+        assert pager.top == 0
+
+
+async def test_what_is_typed_survives_another_size() -> None:
+    """In the palette and in a search, also through a window too small to draw in."""
+    async with console() as user:
+        await user.press(":", *"trail")
+        await user.resize(50, 10)
+        assert "needs 60x20" in user.text
+        await user.resize(120, 40)
+        assert any(row.startswith("Action> trail") for row in user.rows)
+        await user.press("escape", "1", "/", *"fires")
+        await user.resize(50, 10)
+        await user.resize(80, 24)
+        assert any(row.startswith("Find> fires") for row in user.rows)
+        await user.press("enter")
+        assert user.flash.startswith("match 1")
