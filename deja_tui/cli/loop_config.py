@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,13 @@ def why(analyzer: str, db: Path | None, actor: str, as_json: bool) -> None:
     from deja_tui.present import health as shown
 
     with open_memory(db, actor=actor, read_only=True, telemetry="aggregate") as memory:
-        found, now = memory.loop.why(analyzer), memory.clock()
+        try:
+            found, now = memory.loop.why(analyzer), memory.clock()
+        except DejaError as fault:
+            if fault.code != "LOP-E033" or re.fullmatch(r"[0-9a-f]{4,64}", analyzer) is None:
+                raise
+            step = f"why a recommendation was made: deja loop show {analyzer}; of a grain: deja provenance {analyzer}"
+            raise DejaError(fault.code, fault.message, step) from fault
     if as_json:
         output.as_json(shown.analyzer_shape(found))
     else:

@@ -356,3 +356,11 @@ def test_the_policy_s_telemetry_is_honoured_and_the_flag_wins(
         "--telemetry", "aggregate", "loop", "run", "--policy", path, "--db", blank, "--format", "json"
     ).json
     assert "loop.cold_grains/1" in told["analyzers_run"]
+
+
+def test_why_of_an_address_says_where_that_is_told(deja: Deja, demo: Path) -> None:
+    """An address is no analyzer: the next step names the verbs that tell why of a recommendation and of a grain."""
+    done = deja("why", "e783bbfb", "--db", demo)
+    assert (done.code, done.err[:8]) == (1, "LOP-E033")
+    assert "deja loop show e783bbfb" in done.err
+    assert "known: loop." in deja("why", "tool_failur", "--db", demo).err
