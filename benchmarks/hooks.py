@@ -104,11 +104,11 @@ def main(runs: int = 15) -> None:
 
         rows: tuple[Row, ...] = (
             ("recall, 2,000 facts", ["recall", "--db", str(db)], prompt, lambda: None),
-            capture("capture, nothing new", dense, lambda: None),
             capture("capture, one call and its result", dense, lambda: dense.grow(1)),
             capture("capture, 4 KB new", dense, lambda: dense.grow(4_096)),
             capture("capture, 64 KB new, usual records of 2 KB", usual, usual.grow),
             capture("capture, 64 KB new, small ones, all failed", dense, dense.grow),
+            capture("capture, nothing new", dense, lambda: None),
             capture("capture, 64 KB into a file it makes", first, made_anew, fresh),
             (
                 "capture, a failed call told by its event",

@@ -412,7 +412,7 @@ def _as_far_as_it_counts(told: str) -> str:
     """
     kept: list[str] = []
     sure = 0
-    for word in told.split():
+    for word in told.split(None, _SIGNED_CHARS):  # each gives two characters or more, the blank with it
         kept.append(word)
         core = word.rstrip(".,:;")
         sure += (
