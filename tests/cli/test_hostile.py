@@ -13,7 +13,7 @@ import pytest
 
 from deja_tui import Memory
 from tests.cli.conftest import Deja
-from tests.support import DAY, NOW, shared
+from tests.support import DAY, NOW
 
 # name → (what the tool said, how a reader sees its beginning)
 ERRORS = {
@@ -91,21 +91,6 @@ def test_review_is_safe_and_literal(
     assert seen.replace(" ", "") in joined.replace(" ", "")
     assert "\\x1b[31mred\\u202e [bold" in done.out
     assert "REJECTED" in done.out
-
-
-@pytest.mark.parametrize("case", ["terminal-escapes", "markup-brackets", "injected-instructions"])
-def test_hostile_sessions_through_every_line_surface(deja: Deja, tmp_path: Path, case: str) -> None:
-    """Imported, analyzed, listed and shown: nothing raw arrives."""
-    source = shared(f"hostile/{case}/session.jsonl")
-    path = tmp_path / "a.deja"
-    assert_safe(deja("import", "claude-code", source, "--loop", "--db", path).out)
-    listed = deja("loop", "list", "--status", "all", "--db", path)
-    assert_safe(listed.out)
-    for row in deja("loop", "list", "--status", "all", "--db", path, "--format", "json").json[
-        "recommendations"
-    ]:
-        assert_safe(deja("loop", "show", row["address"], "--db", path).out)
-    assert_safe(deja("recall", "--db", path, "-k", "100").out)
 
 
 def test_a_namespace_of_a_stranger_is_shown_safely(deja: Deja, tmp_path: Path) -> None:

@@ -167,9 +167,15 @@ def test_every_kind_takes_or_refuses_every_file(
     """Each importer, guessed and named, over each file: done, or a coded refusal; a refusal makes no file."""
     where = tmp_path / _UNFORTUNATE
     where.mkdir()
-    odd = ("bom-crlf-blank/note.md", "index.json", "locked-store/event.json", "markup-brackets/reasons.txt")
+    odd = (
+        "bom-crlf-blank/note.md",
+        "index.json",
+        "locked-store/event.json",
+        "memory-file-races/array.json",
+        "nul-blocks/session.jsonl",
+    )
     for name, file in files.items():
-        named = MODULES if name in odd or "memory-file" in name or "terminal" in name or "nul" in name else ()
+        named = MODULES if name in odd else ()
         for kind in (None, *named):
             path = where / f"{kind}-{name.replace('/', '-')}.deja"
             done = (
@@ -203,6 +209,11 @@ def test_the_hooks(
 ) -> None:
     """As a transcript, as standard input, as a prompt and as a failure: status 0, JSON or silence; a transcript's calls arrive."""
     for name, file in files.items():
+        if (
+            name.startswith(("same-records", "bom-crlf", "broken", "injected", "torn"))
+            and name != "bom-crlf-blank/note.md"
+        ):
+            continue  # tests of the hooks and importers read those; here it is what a hook is handed
         path = tmp_path / f"{name.replace('/', '-')}.deja"
         text = file.read_bytes().decode("utf-8", "replace")
         event = {"hook_event_name": "Stop", "session_id": "s\x1b[2J", "transcript_path": str(file)}
@@ -393,8 +404,8 @@ def test_every_verb_shows_it_safely(filled: Path, deja: Deja) -> None:
     """Lists, grains, chains, logs, queries, health and every recommendation, for people and as JSON."""
     with Memory.open(filled, clock=lambda: NOW, read_only=True) as memory:
         found = memory.recall(k=10_000)
-        some = [grain.address for grain in found[:: max(1, len(found) // 6)]]
-        rows = [row.address for row in memory.loop.queue()][:6]
+        some = [grain.address for grain in found[:: max(1, len(found) // 4)]]
+        rows = [row.address for row in memory.loop.queue()][:4]
     assert rows
     verbs: list[list[object]] = [
         ["recall", "-k", "1000"], ["search", "tool", "-k", "500"], ["log", "-k", "500", "--since", "0"], ["stats"],
