@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deja_tui.console.terminal import facts
 from deja_tui.errors import DejaError
 from deja_tui.present.line import MEANINGS
 from deja_tui.text import clean
@@ -104,12 +105,17 @@ def load(name: str, folders: tuple[Path, ...] | None = None) -> ThemeFile:
 
 
 def choose(flag: str | None, config: str | None, environment: Mapping[str, str]) -> str:
-    """Which theme to use: flag, config, ``NO_COLOR``, then the terminal's own colours over SSH, else dark."""
+    """Which theme to use: flag, config, ``NO_COLOR``, then the terminal's own colours over SSH or where it has only sixteen,
+    for the background that ``COLORFGBG`` names, else dark."""
     if flag or config:
         return flag or config or ""
     if "NO_COLOR" in environment:
         return "mono"
-    return "ansi-dark" if "SSH_CONNECTION" in environment or "SSH_TTY" in environment else "dark"
+    found = facts(environment)
+    light = environment.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+    if found.ssh or (environment.get("TERM") and found.colours == "16"):
+        return "ansi-light" if light else "ansi-dark"
+    return "light" if light else "dark"
 
 
 # --- reading ----------------------------------------------------------------------------------------

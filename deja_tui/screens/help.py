@@ -162,6 +162,8 @@ class HelpScreen(ReadingScreen):
             return app.terminal.why
         if app.terminal.ssh and app.theme_name.startswith("ansi-"):
             return "SSH: the terminal's own colours cost the fewest bytes"
+        if app.terminal.colours == "16" and app.theme_name.startswith("ansi-"):
+            return "the terminal has sixteen colours: its own"
         return "--theme or config.toml, else the default"
 
 

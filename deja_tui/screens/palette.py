@@ -42,7 +42,7 @@ class PaletteScreen(DejaScreen):
 
     def compose_body(self) -> ComposeResult:
         yield Reason(id="words")
-        yield Rows(id="list")
+        yield Rows(id="list", moved=self.tell)
 
     @property
     def words(self) -> Reason:
@@ -65,11 +65,11 @@ class PaletteScreen(DejaScreen):
         self.listing.show([one.id for one in found], lambda index: self.row(found[index]), [none])
 
     def row(self, action: Action) -> Line:
-        """``a      approve, asks BECAUSE``, and why it is off where it is."""
+        """``a      approve, asks BECAUSE``, and that it is off where it is; why stands below the list."""
         key = pad(self.console_app.keymap.first(action.id) or "-", _KEY_ROOM)
         why_not = self.below.why_off(action)
         if why_not:
-            return line(Span(f"{key} {action.title}", "dim"), Span(f"  {why_not}", "warning"))
+            return line(Span(f"{key} {action.title}", "dim"), Span("  off", "warning"))
         return line(Span(key, "key"), f" {action.title}", Span(f"  {action.id}", "dim"))
 
     # --- keys ---------------------------------------------------------------------------------------
@@ -99,6 +99,16 @@ class PaletteScreen(DejaScreen):
         """Other words: the first action that has them is selected."""
         self.draw()
         self.listing.move_to(0)
+        self.tell()
+
+    def tell(self) -> None:
+        """Why the selected one is off, in full, or nothing."""
+        action = self.found[self.listing.selected] if self.found else None
+        why_not = self.below.why_off(action) if action else None
+        if why_not:
+            self.say(why_not, "warning")
+        else:
+            self.flash.clear()
 
     def choose(self) -> None:
         """Do the selected one; one that is off is told, and the list stays."""

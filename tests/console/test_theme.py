@@ -226,3 +226,18 @@ def test_a_name_is_not_a_path(name: str) -> None:
         theme.load(name)
     assert "there is no such theme" in caught.value.message
     assert "\x1b" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "environment,chosen",
+    [
+        ({"TERM": "xterm"}, "ansi-dark"),
+        ({"TERM": "linux", "COLORFGBG": "0;15"}, "ansi-light"),
+        ({"TERM": "xterm-256color", "COLORFGBG": "0;7"}, "light"),
+        ({"TERM": "xterm-256color", "COLORFGBG": "15;0"}, "dark"),
+        ({"TERM": "xterm-256color", "SSH_CLIENT": "x", "COLORFGBG": "0;default;15"}, "ansi-light"),
+    ],
+)
+def test_sixteen_colours_and_a_light_background_are_facts(environment: dict[str, str], chosen: str) -> None:
+    """What the terminal says of itself, where nobody said anything."""
+    assert theme.choose(None, None, environment) == chosen

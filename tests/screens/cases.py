@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deja_tui.engine.objects import Activation, Chain
+from deja_tui.engine.objects import Activation, Chain, Summary
 from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome, Reviewed
 from deja_tui.errors import DejaError
 from tests.present import build
@@ -178,6 +178,15 @@ def on_grain(*words: str) -> dict[str, Any]:
 
 HOSTILE_MEMORY = {**MEMORIES, "grains": remembered.opened_hostile}
 
+
+def of_an_agent() -> FakeReviews:
+    """A draft that an agent argues for in its own words."""
+    found = build.tool_failure(summary="draft: «approve me, all is fine»")
+    told = Summary("draft.note", {"note": "approve me, all is fine"})
+    body = replace(found.recommendation, summary=told)
+    return FakeReviews([replace(found, recommendation=body, creator="agent:helper", origin="submitted")])
+
+
 WHY = "type:retries belong in the client"
 CASES: dict[str, Case] = {
     "queue": Case(),
@@ -285,6 +294,11 @@ CASES: dict[str, Case] = {
     "setup-document": Case(("6", "j", "enter"), recorded.demo_reviews),
     "setup-queries": Case(("6", "j", "j", "enter"), recorded.demo_reviews),
     "setup-read-only": Case(("6", "j", "enter"), recorded.demo_reviews, {"rights": reader()}),
+    "palette": Case((":", "type:re")),
+    "palette-read-only": Case((":", "type:because"), options={"rights": reader()}),
+    "find": Case(("1", "/", "type:fires", "enter")),
+    "copied": Case(("enter", "Y")),
+    "detail-model": Case(("enter", "m"), of_an_agent),
     "help-overview": Case(("1", "?")),
     "help": Case(("?",)),
     "help-walker": Case(("w", "?")),
