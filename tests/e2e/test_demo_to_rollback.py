@@ -14,10 +14,8 @@ from deja_tui import Memory
 from tests.e2e.terminal import Terminal
 from tests.support import NOW, ROOT
 
-SIZES = [(80, 24), (120, 40)]
 
-
-@pytest.fixture(params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.fixture
 def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Terminal]:
     env = {
         "PATH": os.environ["PATH"],
@@ -45,6 +43,7 @@ def marked(terminal: Terminal) -> str:
     return next((line for line in terminal.text.splitlines() if line.startswith("▸")), "")
 
 
+@pytest.mark.parametrize("terminal", [(80, 24)], indirect=True, ids=["80x24"])
 def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path: Path) -> None:
     """Queue, walker, typed reasons, receipts, rollback: recall is what it was, the chain verifies, status 0."""
     path = tmp_path / "shop.deja"
@@ -98,6 +97,7 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
     assert statuses == ["pending", "approved", "applied", "rolled_back"]
 
 
+@pytest.mark.parametrize("terminal", [(120, 40)], indirect=True, ids=["120x40"])
 def test_nothing_of_a_hostile_page_reaches_the_terminal(terminal: Terminal) -> None:
     """The demo holds a tool error with escapes and markup; its bytes are shown, never sent."""
     terminal.expect("fetch_page")
