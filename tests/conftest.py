@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from pathlib import Path
 
@@ -13,8 +15,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 pytest.register_assert_rewrite("deja_tui.engine.conformance")
 
 # derandomized: a red run is red again; without deadlines: a busy machine fails nothing
-settings.register_profile("suite", max_examples=60, deadline=None, derandomize=True, database=None)
+settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: the tests with a real terminal wait most of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_finish() -> None:
+    """Twelve thousand tests that were collected stay to the end: no garbage collection need look through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 # --- SVG snapshots ----------------------------------------------------------------------------------
