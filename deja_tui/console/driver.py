@@ -5,7 +5,7 @@
 * DRIVER-2  Resizing, resuming and repainting forget what the terminal shows: everything is sent again.
 * DRIVER-3  What is not about cells (modes, titles, the clipboard) passes through in its order.
 * DRIVER-4  A large frame is marked as one update where the terminal offers that; a small one needs no marks.
-* DRIVER-5  Leaving the screen leaves the terminal's own colours behind.
+* DRIVER-5  Leaving the screen leaves the terminal's own colours behind, and nothing is painted until it is entered again.
 * DRIVER-6  Of a mouse only presses and the wheel are asked for: a hand that moves sends nothing.
 """
 
@@ -83,6 +83,7 @@ class Canvas:
         self.shown = Grid(columns, lines)
         self.pen = Pen(bce=bce)
         self.known = False
+        self.away = False
         self.sent = 0  # characters, for the help screen
 
     def resize(self, columns: int, lines: int) -> None:
@@ -101,13 +102,14 @@ class Canvas:
         before = "".join(code for code in passed if code not in (_SYNC_BEGIN, _SYNC_END, _LEAVE))
         after = ""
         if _ENTER in passed:
+            self.away = False
             self.forget()
         if _LEAVE in passed:
-            # The program paints no more; what it left on its screen is gone with the screen (DRIVER-5).
+            # What Textual writes after this (the cursor, the focus) must not bring the frame onto the shell's lines (DRIVER-5).
             after = "\x1b[m" + _LEAVE
             self.pen.forget()
-            self.known = False
-        else:
+            self.known, self.away = False, True
+        elif not self.away:
             self._draw()
         cells = self.pen.take()
         if sync and len(cells) > _LARGE:
@@ -119,7 +121,8 @@ class Canvas:
     def again(self) -> str:
         """Everything, for a terminal that something else has written on (DRIVER-2)."""
         self.forget()
-        self._draw()
+        if not self.away:
+            self._draw()
         told = self.pen.take()
         self.sent += len(told)
         return told

@@ -69,6 +69,17 @@ def test_leaving_takes_the_colours_along() -> None:
     assert canvas.frame("\x1b[?1049h", sync=False).startswith("\x1b[?1049h\x1b[m\x1b[H\x1b[2J")
 
 
+def test_nothing_is_painted_where_the_shell_is() -> None:
+    """DRIVER-5: what is written after the screen was left passes alone, and a repaint sends nothing until it is entered."""
+    canvas = Canvas(20, 4)
+    canvas.frame(FRAME, sync=False)
+    canvas.frame("\x1b[?1049l", sync=False)
+    assert canvas.frame("\x1b[?25h", sync=False) == "\x1b[?25h"
+    assert canvas.frame("\x1b[?1004l", sync=False) == "\x1b[?1004l"
+    assert canvas.again() == ""
+    assert "\x1b[2J" in canvas.frame("\x1b[?1049h", sync=False)
+
+
 def test_the_ground_is_painted_by_clearing() -> None:
     """DRIVER-1, DELTA-4: where the terminal erases in colour, empty space costs nothing at the start."""
     empty = "".join(f"\x1b[{y};1H\x1b[44m{' ' * 20}\x1b[m" for y in range(1, 5))
