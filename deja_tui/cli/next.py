@@ -94,9 +94,13 @@ def _of_the_loop(found: Any, db: str) -> Iterator[Step]:
         yield Step("approved", told, f"deja loop list --status approved{db}")
     if found.last_run is None:
         yield Step("never_run", "The analyzers have not looked at it yet:", f"deja loop run{db}")
-    elif found.stale or not pending:
-        told = f"{plural(found.new_grains, 'grain')} new since the last run:"
+    elif found.stale or (found.new_grains and not pending):
+        news = f"{plural(found.new_grains, 'grain')} new since the last run:"
+        told = news if found.new_grains else "The last run is a week ago or longer:"
         yield Step("stale" if found.stale else "run", told, f"deja loop run{db}")
+    elif not (pending or approved or found.forks):
+        told = "Nothing waits, and nothing is new since the last run. What each analyzer needs:"
+        yield Step("settled", told, f"deja loop health{db}")
     if found.forks:
         yield Step("forks", f"{plural(found.forks, 'fork')} open between copies:", f"deja forks{db}")
 

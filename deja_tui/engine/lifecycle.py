@@ -38,6 +38,13 @@ from deja_tui.text import reason as as_reason
 _ADDRESS: Final = re.compile(r"[0-9a-f]{64}\Z")
 # the one kind of parameter that approving a flag may add a word to (D25)
 _LISTS: Final = ("extra_relations",)
+# What leads on where a decision is not allowed: (from, to) → the next step.
+_INSTEAD: Final = {
+    ("pending", "applied"): "approve it first",
+    ("pending", "rolled_back"): "reject decides a pending one",
+    ("approved", "rolled_back"): "withdraw takes an approval back",
+    ("applied", "rejected"): "rollback takes an applied one back",
+}
 
 
 def approve(
@@ -318,6 +325,7 @@ def _open(substrate: Substrate, address: str, to_status: str) -> tuple[LedgerRow
         raise LoopError(
             "LOP-E020",
             f"{_words(row.status)} → {_words(to_status)} is not allowed: it is {_words(row.status)}{who}",
+            _INSTEAD.get((row.status, to_status), "audit show tells who decided, and why"),
         )
     fault = _broken(chain)
     if fault:

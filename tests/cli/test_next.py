@@ -46,3 +46,18 @@ def test_each_state_of_a_file_has_its_next_step(
     assert {"stale", "quiet"} <= set(states(deja))
     for step in deja("next", "--format", "json").json["next"]:
         assert step["command"].startswith("deja ")
+
+
+def test_a_memory_where_nothing_waits_is_not_sent_to_run_again(deja: Deja, tmp_path: Path) -> None:
+    """After a run that found nothing the next step says why, and a run is the next step once something is new."""
+    path = tmp_path / "own.deja"
+    for object_ in ("open", "shut"):
+        assert deja("record-tool-call", "door", object_, "--db", path).code == 0
+    assert deja("loop", "run", "--db", path).code == 0
+    told: dict[str, Any] = deja("next", "--db", path, "--format", "json").json
+    assert [step["state"] for step in told["next"]] == ["settled"]
+    assert "deja loop health" in told["next"][0]["command"]
+    assert deja("add", "a", "b", "c", "--db", path).code == 0
+    told = deja("next", "--db", path, "--format", "json").json
+    assert [step["state"] for step in told["next"]] == ["run"]
+    assert told["next"][0]["message"].startswith("1 grain new")

@@ -134,6 +134,19 @@ def test_a_refused_transition_says_who_came_first() -> None:
     with refused("LOP-E020") as caught:
         lifecycle.approve(substrate, address, "second", BEN, NOW + 2)
     assert "by user:ana at 2026-03-02 09:00Z" in caught.value.message
+    assert "audit show" in (caught.value.next_step or "")
+
+
+def test_a_refused_transition_names_the_step_that_leads_on() -> None:
+    """An apply before its approval says what comes first; an applied one says how it is taken back."""
+    substrate, address = in_status("pending")
+    with refused("LOP-E020") as caught:
+        lifecycle.apply(substrate, address, "at once", ANA, NOW + 1)
+    assert caught.value.next_step == "approve it first"
+    substrate, address = in_status("applied")
+    with refused("LOP-E020") as caught:
+        lifecycle.withdraw(substrate, address, "too late", ANA, NOW + 1)
+    assert "rollback" in (caught.value.next_step or "")
 
 
 def test_a_decision_that_lands_first_wins_the_race() -> None:
