@@ -41,6 +41,7 @@ from deja_tui.store.bundles import ImportReport, Written
 from deja_tui.store.chains import HISTORY_LIMIT, PROVENANCE_DEPTH, Fork, Provenance
 from deja_tui.store.changes import Change
 from deja_tui.store.codec import TYPES
+from deja_tui.store.faults import coded
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Fault, Store
 from deja_tui.store.oplog import LogEntry
@@ -624,6 +625,7 @@ class Memory(Constructors, Contexts, Browsing):
         spaces = None if everywhere else [namespace or self.namespace]
         return self.store.scan(type, namespaces=spaces, after=after, live_only=live)
 
+    @coded
     def cal(
         self,
         text: str,

@@ -22,6 +22,7 @@ from deja_tui.engine.config import ConfigChange, Imported
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.policy import EffectivePolicy, Policy
+from deja_tui.store.faults import coded
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.text import clean
@@ -99,6 +100,7 @@ class Settings:
 
     # --- looking -----------------------------------------------------------------------------------
 
+    @coded
     def health(self, *, now_ms: int | None = None) -> Health:
         """What the memory holds and how the loop stands: counts, queue, watermark, policy, and why each analyzer does or
         does not fire. Reads only."""
@@ -109,6 +111,7 @@ class Settings:
         _, waiting, unreadable = spool.counts(self._host.store.path)
         return replace(found, spooled=waiting, unreadable=unreadable)
 
+    @coded
     def analyzers(self) -> tuple[AnalyzerState, ...]:
         """Every analyzer with its settings, the layer that set each, and its activation, in the order of a run."""
         self._host.who.need("read")
@@ -117,6 +120,7 @@ class Settings:
                 self._host.substrate, self._known(), self._host.policy, self._host.clock()
             )
 
+    @coded
     def why(self, analyzer: str) -> AnalyzerState:
         """Why one analyzer does or does not fire, by its id, its family or the last part of that. Raises LOP-E033."""
         self._host.who.need("read")

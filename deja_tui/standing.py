@@ -23,6 +23,7 @@ from deja_tui.engine.health import STALE_GRAINS, STALE_MS, VERIFIED
 from deja_tui.engine.pipeline import LAST_RUN
 from deja_tui.engine.policy import Policy
 from deja_tui.store import sessions, settings, stats
+from deja_tui.store.faults import coded
 from deja_tui.store.keys import is_reserved
 from deja_tui.store.memory import Store
 from deja_tui.store.oplog import wall_of
@@ -79,6 +80,7 @@ class Host(Protocol):
     policy: Policy | None
 
 
+@coded
 def standing(memory: Host) -> Standing:
     """What is set up now, read at one moment."""
     store, now = memory.store, memory.clock()

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 import apsw
@@ -29,7 +29,7 @@ import apsw
 from deja_tui.store import search
 from deja_tui.store.acts import Acts
 from deja_tui.store.connection import Connections
-from deja_tui.store.faults import Fault, coded
+from deja_tui.store.faults import Fault, StoreError, coded
 from deja_tui.store.ledger import LedgerEntry
 from deja_tui.store.reads import Reads
 from deja_tui.store.search import TailReader
@@ -73,13 +73,27 @@ class Store(Acts, Reads):
         self._begin_read(db)
         try:
             yield self
-        finally:
-            if db.in_transaction:
-                db.execute("COMMIT")
+        except BaseException:
+            with suppress(StoreError):  # what went wrong inside is what is told
+                self._end_read(db)
+            raise
+        self._end_read(db)
 
     @coded
     def _begin_read(self, db: apsw.Connection) -> None:
         db.execute("BEGIN")
+
+    @coded
+    def _end_read(self, db: apsw.Connection) -> None:
+        """End the read transaction whatever happens: one that was left open would show its old state for ever."""
+        if not db.in_transaction:
+            return
+        try:
+            db.execute("COMMIT")
+        except apsw.Error:  # in a damaged file
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
 
     def tail_reader(self, db: apsw.Connection) -> TailReader:
         """The words of the tail: cached, except inside an act, whose positions may be given again."""

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -68,3 +70,37 @@ def test_a_damaged_fact_is_nobodys_duplicate(tmp_path: Path) -> None:
         (row,) = memory.loop.queue()
         assert set(memory.loop.show(row.address).recommendation.evidence) == {addresses[0], addresses[2]}
         assert {addresses[1], pair[0]} <= {fault.address for fault in memory.verify()}
+
+
+def test_a_damaged_file_never_raises_what_has_no_code(tmp_path: Path) -> None:
+    """Whatever a screen asks for ends in a code and a next step, and the store answers again afterwards."""
+    whole, path = tmp_path / "a.deja", tmp_path / "b.deja"
+    with Memory.open(whole, clock=lambda: NOW) as memory:
+        for number in range(200):
+            memory.record_tool_call(
+                "curl", "timeout" * 9, number % 2 == 0, thread=f"s{number % 7}", call_id=str(number)
+            )
+        memory.loop.run()
+    content, told = whole.read_bytes(), 0
+    for seed in range(8):
+        dice, damaged = random.Random(seed), bytearray(content)
+        for page in range(1, len(content) // 4096):
+            if dice.random() < 0.3:
+                for _ in range(200):
+                    damaged[page * 4096 + dice.randrange(4096)] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            memory = Memory.open(path, read_only=True)
+        except DejaError:
+            continue
+        with memory:
+            for ask in (
+                memory.sessions.threads, memory.sessions.citing, memory.loop.queue, memory.loop.health, memory.standing,
+                memory.loop.analyzers, memory.loop.outcomes, memory.kinds, partial(memory.cal, "RECALL tools"),
+            ):  # fmt: skip
+                try:
+                    ask()
+                except DejaError:
+                    told += 1
+                assert not memory.store.reading().in_transaction
+    assert told > 10
