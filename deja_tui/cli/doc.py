@@ -13,6 +13,7 @@ from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import open_memory, with_because, with_db, with_format
 from deja_tui.errors import DejaError
+from deja_tui.present.words import plural
 from deja_tui.text import clean, clean_lines, utc
 
 _MODULE: Final = "deja_tui.cli.doc"
@@ -269,7 +270,7 @@ def delete(
             {"audit": done.audit, "erased": list(done.addresses), "unreached": list(done.unreached)}
         )
     else:
-        output.lines([f"erased {len(done.addresses)} versions; audit {done.audit}"])
+        output.lines([f"erased {plural(len(done.addresses), 'version')}; audit {done.audit}"])
 
 
 def _read(file: Path) -> str:

@@ -17,6 +17,7 @@ import click
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_db, with_format
 from deja_tui.errors import DejaError
+from deja_tui.present.words import plural
 from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean
 
@@ -160,7 +161,7 @@ def _would_go(grains: Sequence[StoredGrain], as_json: bool, more: dict[str, Any]
         return
     from deja_tui.present.grain import grain_lines
 
-    output.lines([f"{len(grains)} grains would go:", *grain_lines(grains, output.width())])
+    output.lines([f"{plural(len(grains), 'grain')} would go:", *grain_lines(grains, output.width())])
 
 
 def _report(report: Any, as_json: bool) -> None:
@@ -178,13 +179,20 @@ def _report(report: Any, as_json: bool) -> None:
     if as_json:
         return
     told = [f"named as: {', '.join(clean(name, 80) for name in report.names[:20])}"] if report.names else []
-    told.append(f"{len(report.recommendations)} recommendations that quote them would go, too")
+    quoting = len(report.recommendations)
     told.append(
-        f"{len(report.mentioned)} grains mention the name elsewhere and would stay (--mentions takes more)"
+        f"{plural(quoting, 'recommendation')} that {'quotes' if quoting == 1 else 'quote'} them would go, too"
     )
-    told.append(f"{len(report.derived)} grains were derived from these and would stay")
+    mentioned, derived = len(report.mentioned), len(report.derived)
+    told.append(
+        f"{plural(mentioned, 'grain')} {'mentions' if mentioned == 1 else 'mention'} the name elsewhere"
+        " and would stay (--mentions takes more)"
+    )
+    told.append(
+        f"{plural(derived, 'grain')} {'was' if derived == 1 else 'were'} derived from these and would stay"
+    )
     told += [
-        f"{count} grains name it in {clean(name, 80)} and would stay (--everywhere)"
+        f"{plural(count, 'grain')} {'names' if count == 1 else 'name'} it in {clean(name, 80)} and would stay (--everywhere)"
         for name, count in report.elsewhere.items()
     ]
     output.lines([*told, *_not_reached(report.unreached)])
@@ -202,9 +210,9 @@ def _done(erased: Any, as_json: bool) -> None:
             }
         )
         return
-    told = [f"erased {len(erased.addresses)} grains; audit {erased.audit}"]
+    told = [f"erased {plural(len(erased.addresses), 'grain')}; audit {erased.audit}"]
     if erased.recommendations:
-        told.append(f"erased {len(erased.recommendations)} recommendations that quoted them")
+        told.append(f"erased {plural(len(erased.recommendations), 'recommendation')} that quoted them")
     if erased.pending:
         told.append(
             "old pages of the file still hold erased text: a reader holds them; deja verify tries again"

@@ -11,7 +11,7 @@ from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.policy import Effective, EffectivePolicy
 from deja_tui.present.line import Line, Span, line, plain, wrap
-from deja_tui.present.words import age, named, plural, ratio
+from deja_tui.present.words import age, amount, named, plural, ratio
 from deja_tui.text import clean, clip, compact_json, pad, utc
 
 _NAME_CELLS: Final = 24
@@ -74,7 +74,7 @@ def _checked(health: Health) -> Line:
 def _grown(health: Health) -> Line:
     return _labelled(
         "open ends",
-        f"{plural(health.forks, 'fork')}, {plural(health.past_end, 'grain')} past their declared end",
+        f"{plural(health.forks, 'fork')}, {amount(health.past_end, 'grains past their declared end')}",
     )
 
 
@@ -157,21 +157,21 @@ def told(activation: Activation, now_ms: int) -> str:
     unit = clean(activation.unit, 80)
     match activation.state:
         case "active":
-            return f"fires: {activation.have:,} {unit}"
+            return f"fires: {amount(activation.have, unit)}"
         case "quiet":
             return (
-                f"looked, found nothing ({activation.have:,} {unit})"
+                f"looked, found nothing ({amount(activation.have, unit)})"
                 if activation.have
                 else "looked, found nothing"
             )
         case "below_threshold":
-            return f"needs {activation.need:,} {unit}, has {activation.have:,}"
+            return f"needs {amount(activation.need, unit)}, has {activation.have:,}"
         case "watching":
             until = f", until {utc(activation.until)}" if activation.until is not None else ""
-            return f"still counting: {activation.have:,} of {activation.need:,} {unit}{until}"
+            return f"still counting: {activation.have:,} of {amount(activation.need, unit)}{until}"
         case "cooling":
             until = f"in {age(activation.until - now_ms)}" if activation.until is not None else "later"
-            return f"{activation.have:,} {unit}, the first may return {until}"
+            return f"{amount(activation.have, unit)}, the first may return {until}"
         case "missing":
             return f"needs what is not here: {clean(activation.hint, 120)}"
         case "disabled" if activation.hint == "default":

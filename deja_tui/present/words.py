@@ -23,6 +23,8 @@ LITERAL_LIMIT: Final = 6 * VALUE_LIMIT
 NAME_LIMIT: Final = 120
 
 _WORD = re.compile(r"[A-Za-z0-9_.:@/#+-]{1,80}\Z")
+_COUNTED = "contexts|days|facts|failures|findings|goals|grains|lessons|notes|questions|skills|subjects|times"
+_FIRST_PLURAL = re.compile(rf"\b(?:{_COUNTED})\b(?: or (?:{_COUNTED})\b)?")
 TEXT_FIELDS: Final = ("tool_content", "content", "result", "error", "body")
 _PROGRESS: Final = ("practice_count", "proficiency", "goal_state", "progress")
 THREAD_FIELDS: Final = ("session_id", "thread", "thread_id")
@@ -88,6 +90,18 @@ def ratio(part: int, whole: int) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """``1 line``, ``2 lines``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def amount(count: int, unit: str) -> str:
+    """``2 grains past their declared end``, ``1 grain past its declared end``.
+
+    ``unit`` is what the engine or a linked analyzer counts, in the plural; of one, its first word that is known as a
+    plural, and the one joined to it by *or*, stand in the singular. A unit of other words stays as it is.
+    """
+    if count == 1:
+        unit = _FIRST_PLURAL.sub(lambda found: found.group().replace("s or ", " or ")[:-1], unit, count=1)
+        unit = unit.replace(" their ", " its ")
+    return f"{count:,} {unit}"
 
 
 def says(fields: Mapping[str, Any], limit: int = VALUE_LIMIT) -> Line:

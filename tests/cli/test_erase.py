@@ -35,8 +35,8 @@ def test_a_dry_run_lists_and_changes_nothing(deja: Deja, db: Path) -> None:
     shown = deja("forget-subject", "pat", "--dry-run", "--db", db)
     assert shown.code == 0
     assert "2 grains would go:" in shown.out
-    assert "1 grains mention the name elsewhere" in shown.out
-    assert "1 grains name it in other" in shown.out
+    assert "1 grain mentions the name elsewhere" in shown.out
+    assert "1 grain names it in other" in shown.out
     assert "not reached: bundles" in shown.out
     assert "\x1b" not in shown.out
     told = deja("forget-subject", "pat", "--dry-run", "--db", db, "--format", "json").json
@@ -80,7 +80,7 @@ def test_a_subject_is_erased(deja: Deja, db: Path) -> None:
 def test_one_grain_is_erased(deja: Deja, db: Path) -> None:
     """By a short address; the flag and a reason are needed, a dry run shows it."""
     (address,) = addresses(db)
-    assert "1 grains would go" in deja("forget", address[:10], "--dry-run", "--db", db).out
+    assert "1 grain would go:" in deja("forget", address[:10], "--dry-run", "--db", db).out
     assert deja("forget", address, "--because", "a request", "--db", db).err.startswith("LOP-E023")
     assert deja("forget", address, FLAG, "--db", db).err.startswith("LOP-E011")
     done = deja("forget", address[:10], FLAG, "--because", "a request", "--db", db, "--format", "json")
@@ -92,10 +92,10 @@ def test_one_grain_is_erased(deja: Deja, db: Path) -> None:
 
 def test_what_is_older_is_erased(deja: Deja, db: Path) -> None:
     """ISO times and epoch numbers."""
-    assert "1 grains would go" in deja("forget-older", "2026-02-25", "--dry-run", "--db", db).out
-    assert "1 grains would go" in deja("forget-older", NOW - DAY, "--dry-run", "--db", db).out
+    assert "1 grain would go:" in deja("forget-older", "2026-02-25", "--dry-run", "--db", db).out
+    assert "1 grain would go:" in deja("forget-older", NOW - DAY, "--dry-run", "--db", db).out
     done = deja("forget-older", "2026-02-25", "--type", "fact", FLAG, "--because", "retention", "--db", db)
-    assert done.out.startswith("erased 1 grains")
+    assert done.out.startswith("erased 1 grain;")
     assert deja("forget-older", "whenever", "--dry-run", "--db", db).err.startswith("VAL-E002")
 
 

@@ -8,6 +8,7 @@ import pytest
 from deja_tui.present.line import plain
 from deja_tui.present.words import (
     age,
+    amount,
     fenced,
     fields_line,
     moment,
@@ -105,3 +106,26 @@ def test_a_time_in_data_is_told_as_a_time() -> None:
         moment("at", 1_772_442_000_000) == moment("last_asked_at", 1_772_442_000_000) == "2026-03-02 09:00Z"
     )
     assert [moment("count", 3), moment("at", True), moment("at", "x"), moment("flat", 1)] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("unit", "one"),
+    [
+        ("grains past their declared end", "grain past its declared end"),
+        ("subjects with more than one current value", "subject with more than one current value"),
+        ("facts or notes stored more than once", "fact or note stored more than once"),
+        (
+            "applied lessons with more failures after than before",
+            "applied lesson with more failures after than before",
+        ),
+        ("skills practised 5 times or more", "skill practised 5 times or more"),
+        ("days of a declared age", "day of a declared age"),
+        ("questions without an answer", "question without an answer"),
+        ("widgets of a linked analyzer", "widgets of a linked analyzer"),
+    ],
+)
+def test_one_thing_that_was_counted_stands_in_the_singular(unit: str, one: str) -> None:
+    """The engine counts in the plural; a person reads "1 grain", and an unknown word stays as its author wrote it."""
+    assert amount(1, unit) == f"1 {one}"
+    assert amount(1_200, unit) == f"1,200 {unit}"
+    assert amount(0, unit) == f"0 {unit}"
