@@ -57,7 +57,8 @@ class Rows(Widget):
     def show(self, keys: Sequence[str], draw: Callable[[int], Line], empty: Sequence[Line] = ()) -> None:
         """Show other rows; what was selected stays selected, or else the row that took its place."""
         before, place = self.key, self.selected - self.top
-        was = {index: self.line_at(index) for index in range(self.top, self.top + self.size.height)}
+        # What is painted: asking `draw` for it would tell what a caller that has new rows paints now.
+        was = {index: self.drawn.get(index, ()) for index in range(self.top, self.top + self.size.height)}
         old_top, old_selected, old_empty = self.top, self.selected, self.empty
         self.keys, self.draw, self.empty = keys, draw, empty
         self.drawn = {}
@@ -82,8 +83,10 @@ class Rows(Widget):
             return ()
         found = self.drawn.get(index)
         if found is None:
-            if len(self.drawn) > 4 * max(1, self.size.height):
-                self.drawn.clear()
+            height = max(1, self.size.height)
+            if len(self.drawn) > 4 * height:
+                seen = range(self.top, self.top + height)
+                self.drawn = {place: known for place, known in self.drawn.items() if place in seen}
             found = self.drawn[index] = self.draw(index)
         return found
 

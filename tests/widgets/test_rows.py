@@ -88,7 +88,7 @@ async def test_only_rows_that_differ_are_repainted_when_content_changes() -> Non
     """Equal rows stay as they are on the screen."""
     rows = filled(5)
     async with Stage(rows).run_test(size=(40, 10)) as pilot:
-        await pilot.pause(0)
+        assert pilot.app.rows()[4] == " row 4"  # painted
         repaints = Repaints(rows)
         rows.show(["0", "1", "2", "3", "4"], lambda index: line("other") if index == 3 else numbered(index))
         assert repaints.lines() == [3]
@@ -142,3 +142,24 @@ def test_the_bar_does_not_cut_a_wide_character() -> None:
     """One that stands across the last cell stays whole, behind the bar."""
     first, rest = barred((Span("x" + "日" * 30),))
     assert (width(first), width(rest)) == (39, 22)
+
+
+async def test_a_row_that_was_not_read_yet_is_painted_once_it_is() -> None:
+    """A caller's rows change behind its `draw`: what is compared is what was painted, however long the way was."""
+    known: set[int] = set(range(60))
+    rows = Rows()
+
+    def draw(index: int) -> Line:
+        return numbered(index) if index in known else line("…")
+
+    async with Stage(rows).run_test(size=(40, 10)) as pilot:
+        rows.show(range(1_000), draw)  # type: ignore[arg-type]
+        for _ in range(5):  # until the next window has more rows than are remembered
+            assert pilot.app.rows()[0].endswith(f"row {rows.top}")
+            rows.page(1)
+        rows.move_to(999)
+        assert pilot.app.rows()[0] == " …"
+        known |= set(range(900, 1_000))
+        repaints = Repaints(rows)
+        rows.show(range(1_000), draw)  # type: ignore[arg-type]
+        assert repaints.lines() == list(range(10))
