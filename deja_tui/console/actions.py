@@ -480,6 +480,8 @@ def offered(verb: str, case: Case | None) -> bool:
     """Whether a key is worth a hint: a decision only where it can follow the status, a dry run while it is open."""
     if verb in ("apply", "mark_applied") and case is not None and case.outside is (verb == "apply"):
         return False
+    if verb == "rollback" and case is not None and not case.rollbackable:
+        return False
     if verb in DECISIONS:
         return case is not None and fits(verb, case.status)
     return verb != "dry_run" or (case is not None and case.status in ("pending", "approved"))

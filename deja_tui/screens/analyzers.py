@@ -142,7 +142,7 @@ class SettingScreen(TypingScreen):
     def do_command(self) -> None:
         if self.state is not None:
             name, file = shlex.quote(short_id(self.state.id)), self.console_app.quoted_file
-            self.copy(f"deja loop analyzers {name} --db {file}", "command line")
+            self.copy(f"deja why {name} --db {file}", "command line")
 
     def cal_of_panel(self) -> str:
         return "DESCRIBE ANALYZERS"

@@ -434,17 +434,20 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
             self.copy(f"deja get {short(self.row.address)} --db {file}", "command line")
 
     def cal_of_panel(self) -> str:
-        """CAL lists one type at a time: that of the filter, else that of the selected grain."""
+        """CAL lists one type of one namespace at a time: those of the selected grain, the type rather that of the filter."""
         lens, grain = self.lens, self.row.grain if self.row else None
+        elsewhere = grain is not None and grain.namespace != self.grains.namespace
+        place = f"IN {quote(grain.namespace)} " if grain is not None and elsewhere else ""
         if lens.text:
             kind = f"{_plural(lens.type)} " if lens.type else ""
-            return f"RECALL {kind}ABOUT {quote(lens.text)} LIMIT {FOUND_LIMIT}"
+            return f"RECALL {kind}{place}ABOUT {quote(lens.text)} LIMIT {FOUND_LIMIT}"
         if lens.view == "forked":
             return "SHOW FORKS"
         if lens.view == "documents":
-            return f'RECALL facts WHERE relation = "memory_file" LIMIT {FOUND_LIMIT}'
+            return f'RECALL facts {place}WHERE relation = "memory_file" LIMIT {FOUND_LIMIT}'
         if lens.view in ("all", "live") and (lens.type or grain):
-            return f"RECALL {_plural(lens.type or (grain.type if grain else 'fact'))} RECENT {FOUND_LIMIT}"
+            kind = _plural(lens.type or (grain.type if grain else "fact"))
+            return f"RECALL {kind} {place}RECENT {FOUND_LIMIT}"
         return f"HISTORY OF sha256:{self.row.address}" if self.row else ""
 
 

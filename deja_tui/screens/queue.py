@@ -593,5 +593,6 @@ class QueueScreen(WorkingScreen):
 def matches(row: QueueRow, wanted: str) -> bool:
     """Whether a row holds the text, letters folded, in any of its parts."""
     needle = fold(wanted)
-    parts = (row.summary, row.analyzer, row.target_ref, row.address, shown.status_word(row.status))
+    mark = "FORGET" if row.destructive else ""
+    parts = (mark, row.summary, row.analyzer, row.target_ref, row.address, shown.status_word(row.status))
     return not needle or any(needle in fold(part) for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, refusal
+from deja_tui.console.actions import ACTIONS, DECISIONS, SCOPES, Case, Rights, offered, refusal
 from deja_tui.screens.analyzers import AnalyzerScreen, AnalyzersScreen
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.document import DocumentScreen
@@ -156,3 +156,9 @@ def test_the_first_reason_is_the_missing_right() -> None:
     """The engine checks rights first, too (LIF-2)."""
     for decision in DECISIONS:
         assert "READ-ONLY" in refusal(decision, Case("expired", foreign=True), Rights.of(("read",)), "me")
+
+
+def test_what_cannot_be_undone_is_not_hinted_to_be() -> None:
+    """After a forget the receipt offers no `u`."""
+    assert offered("rollback", Case("applied"))
+    assert not offered("rollback", Case("applied", destructive=True, rollbackable=False))

@@ -176,7 +176,7 @@ async def test_the_command_line_can_be_copied_and_q_goes_back_from_the_page() ->
     """C on both; q and h lead back to the list."""
     async with console(at="analyzers") as user:
         await user.press("C")
-        assert f"deja loop analyzers tool_failure --db {FILE}" in user.flash
+        assert f"deja why tool_failure --db {FILE}" in user.flash
         await user.press("enter", "C", "q")
         assert isinstance(user.screen, AnalyzersScreen)
         await user.press("enter", "h")

@@ -353,6 +353,13 @@ async def test_the_cal_of_the_list_reads_what_it_shows() -> None:
         await user.press("/")
         await user.type('say "Oslo')
         memory.cal(screen.cal_of_panel())
+        await user.press("escape", "f")
+        row = screen.row
+        assert row is not None
+        assert row.grain is not None
+        object.__setattr__(row.grain, "namespace", "a place")
+        assert f'{row.grain.type}s IN "a place" RECENT 200' in screen.cal_of_panel()
+        memory.cal(screen.cal_of_panel())
 
 
 # --- documents --------------------------------------------------------------------------------------

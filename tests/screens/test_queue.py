@@ -10,7 +10,7 @@ import pytest
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.help import HelpScreen
-from deja_tui.screens.queue import QueueScreen
+from deja_tui.screens.queue import QueueScreen, matches
 from deja_tui.screens.walker import WalkerScreen
 from tests.present import build
 from tests.screens.fake import FakeReviews
@@ -509,3 +509,10 @@ async def test_a_long_queue_opens_with_its_first_rows(monkeypatch: pytest.Monkey
         assert "1/1" in user.title or "0/0" in user.title
         await user.press("o")
         assert user.screen.total is None
+
+
+def test_a_filter_finds_the_word_that_marks_a_row() -> None:
+    """FORGET stands before the summary of what cannot be undone, and is no part of it."""
+    row = replace(build.row_of(build.tool_failure("rate limited")), destructive=True)
+    assert matches(row, "forget")
+    assert not matches(replace(row, destructive=False), "forget")
