@@ -337,7 +337,11 @@ def _lines_for(what: str, db: str, namespace: str | None) -> list[str]:
         from deja_tui.capture import wiring_mcp
 
         return wiring_mcp.mcp(db, namespace)
-    raise _Usage("print what? claude-code or mcp")
+    from difflib import get_close_matches
+
+    near = get_close_matches(what, ("claude-code", "mcp"), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise _Usage(f"print what? claude-code or mcp{hint}")
 
 
 # --- what happened, for a person who asked ----------------------------------------------------------

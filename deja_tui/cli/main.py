@@ -67,6 +67,15 @@ def run(argv: list[str]) -> int:
         # the reader of a pipe has gone; what it wanted it has
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as fault:
+        import errno
+
+        if fault.errno != errno.ENOSPC:
+            raise
+        # what is still unwritten would fail once more when the process ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write("the output could not be written: no space is left where it goes\n")
+        return EXIT_ERROR
     return code
 
 
@@ -151,7 +160,10 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 
 def _safe_output() -> None:
-    """A terminal that cannot show a character gets an escape, never a traceback."""
+    """A terminal that cannot show a character gets an escape, never a traceback; a stream that was closed is silence."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 — it is a stream of the process
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -379,7 +379,9 @@ def test_settings_lines_are_printed_for_the_agent(tmp_path: Path) -> None:
         check=True,
     )
     assert str(tmp_path / "m.deja") in done.stdout
-    assert subprocess.run([*command, "nothing"], capture_output=True, cwd=ROOT, check=False).returncode == 64
+    done = subprocess.run([*command, "claude-cod"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 64
+    assert "did you mean 'claude-code'?" in done.stderr
 
 
 def test_a_session_from_first_prompt_to_a_lesson_taken_back(

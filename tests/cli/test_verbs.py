@@ -261,6 +261,19 @@ def test_a_bar_is_drawn_on_a_terminal_and_without_colour_where_asked(colour: boo
     assert bool(re.search(rb"\x1b\[(?:3[0-9]|38;)", told)) is colour
 
 
+@pytest.mark.parametrize("verb", [["--version"], ["hook", "print", "mcp"], ["stats"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_one_line(verb: list[str], demo: Path) -> None:
+    """A full disk: one line and exit 1; a stream that was closed is silence; no traceback either way."""
+    program = shlex.join(
+        [sys.executable, "-m", "deja_tui", *verb, *([] if "--" in verb[0] else ["--db", str(demo)])]
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ask = f"{program} >/dev/full; echo $? >&2; {program} >&- || exit 9; {program} </dev/null >/dev/null 2>&- || exit 8"
+    done = subprocess.run(["sh", "-c", ask], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "the output could not be written: no space is left where it goes\n1\n"
+
+
 # --- interruption ---------------------------------------------------------------------------------------
 
 
