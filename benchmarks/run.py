@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -104,18 +105,23 @@ def measured(
     where = ("--dir", options.dir) if options.dir else ()
     beside = [part for python in peers for part in ("--peer", python)]
     rounds = options.rounds if peers else 1
+    elsewhere = ("--dir", options.bundle_dir) if options.bundle_dir else where
+    store = told("store", *common, *where, "--rounds", rounds, "--json", *beside)
+    sync = [
+        of_sync(told("sync", *common, *elsewhere, "--rounds", 1, "--json", *beside[:2]))
+        for _ in range(rounds)
+    ]
     with tempfile.TemporaryDirectory(dir=options.dir) as folder:
         out = Path(folder) / "loop.json"
-        store = told("store", *common, *where, "--rounds", rounds, "--json", *beside)
-        elsewhere = ("--dir", options.bundle_dir) if options.bundle_dir else where
-        sync = told("sync", *common, *elsewhere, "--rounds", rounds, "--json", *beside[:2])
-        told("loop", *common, *where, "--repeat", rounds, "--json", out, *beside[:2])
-        loop = json.loads(out.read_text())[0]
-        size = told("size", *common, *where, "--json")
+        loop = []
+        for _ in range(rounds):
+            told("loop", *common, *where, "--repeat", 1, "--json", out, *beside[:2])
+            loop.append(of_loop(json.loads(out.read_text())[0]))
+    size = told("size", *common, *where, "--json")
     return {
         "store": {name: of_store(row) for name, row in store.items()},
-        "sync": of_sync(sync),
-        "loop": {name: Figure(loop[name], loop["peer"].get(name)) for name in loop if is_number(loop[name])},
+        "sync": of_turns(sync),
+        "loop": of_turns(loop),
         "size": {name: Figure(value) for name, value in size.items()},
     }
 
@@ -136,6 +142,26 @@ def of_sync(rows: Mapping[str, Any]) -> dict[str, Figure]:
         other = rows.get(f"reference: {name}")
         if "cpu_us" in row:
             figures[name] = Figure(row["cpu_us"], other["cpu_us"] if other else None)
+    return figures
+
+
+def of_loop(row: Mapping[str, Any]) -> dict[str, Figure]:
+    return {name: Figure(row[name], row["peer"].get(name)) for name in row if is_number(row[name])}
+
+
+def of_turns(turns: Sequence[Mapping[str, Figure]]) -> dict[str, Figure]:
+    """Medians of the turns of either side, with the least and the most ratio of a turn."""
+    figures = {}
+    for name in turns[0]:
+        found = [turn[name] for turn in turns]
+        theirs = [figure.peer for figure in found if figure.peer]
+        ratios = [figure.ratio for figure in found if figure.ratio is not None] if len(found) > 1 else []
+        figures[name] = Figure(
+            median(figure.ours for figure in found),
+            median(theirs) if theirs else None,
+            min(ratios, default=None),
+            max(ratios, default=None),
+        )
     return figures
 
 
