@@ -30,7 +30,7 @@ from deja_tui.engine.external import (
 )
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.linked import checked_id
-from deja_tui.text import duration, fence
+from deja_tui.text import age, fence
 
 LIMIT_MS: Final = 30_000
 MAX_COMMANDS: Final = 8
@@ -94,7 +94,7 @@ class Process:
         if self._too_long:
             raise NoAnswer("LOP-E051", f"the command's answer is longer than {MAX_REPLY} bytes")
         if late:
-            told = f"the command took longer than {duration(self._limit_ms)} and was stopped"
+            told = f"the command took longer than {age(self._limit_ms)} and was stopped"
             raise NoAnswer("LOP-E051", told + self._last_words())
         if self._child.returncode:
             told = f"the command ended with status {self._child.returncode}"

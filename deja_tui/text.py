@@ -294,15 +294,15 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-_AGES: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+_AGES: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 
 
-def duration(ms: int) -> str:
-    """A span of ``ms`` milliseconds in its largest whole unit: ``3 d``, ``2 h``, ``12 min``, ``5 s``, ``0 s``."""
+def age(ms: int) -> str:
+    """A span of milliseconds in its largest whole unit, at most four cells below 1,000 days: ``3d``, ``2h``, ``12m``, ``0s``."""
     for size, unit in _AGES:
         if ms >= size:
-            return f"{ms // size} {unit}"
-    return "0 s"
+            return f"{ms // size}{unit}"
+    return "0s"
 
 
 def utc(ms: int) -> str:

@@ -120,7 +120,7 @@ def test_nothing_a_command_started_is_left(tmp_path: Path, how: str) -> None:
     else:
         with refused("LOP-E051") as caught:
             process.answer()
-        assert "took longer than 4 s and was stopped" in str(caught.value)
+        assert "took longer than 4s and was stopped" in str(caught.value)
     assert gone(int(note.read_text()))
 
 
@@ -240,7 +240,7 @@ def test_a_command_that_hangs_is_stopped(memory: Memory, tmp_path: Path) -> None
     slow = "if ask['op'] == 'probe': print('{}')\nelse: time.sleep(600)"
     memory.add_fact("acme", "likes", "Tea")
     outcome = memory.loop.run(commands=[f"a.slow={script(tmp_path, slow)}"], command_limit_ms=2_000)
-    assert reasons(outcome)["a.slow/1"].endswith("the command took longer than 2 s and was stopped")
+    assert reasons(outcome)["a.slow/1"].endswith("the command took longer than 2s and was stopped")
     assert outcome.stored == 1
 
 

@@ -19,13 +19,13 @@ from deja_tui.text import (
     CLEAN_LIMIT,
     NO_MESSAGE,
     REASON_MAX,
+    age,
     cells,
     clean,
     clean_lines,
     clip,
     compact_json,
     door,
-    duration,
     error_signature,
     fence,
     fold,
@@ -266,13 +266,13 @@ def test_wrap_loses_nothing_but_the_blanks_it_breaks_at(given_: str, width: int)
 @pytest.mark.parametrize(
     ("ms", "told"),
     [
-        (0, "0 s"), (999, "0 s"), (5_000, "5 s"), (720_000, "12 min"),
-        (7_200_000, "2 h"), (86_400_000 * 3, "3 d"), (-5, "0 s"),
+        (0, "0s"), (999, "0s"), (5_000, "5s"), (720_000, "12m"),
+        (7_200_000, "2h"), (86_400_000 * 3, "3d"), (-5, "0s"),
     ],
 )  # fmt: skip
-def test_duration_is_told_in_its_largest_whole_unit(ms: int, told: str) -> None:
+def test_an_age_is_told_in_its_largest_whole_unit(ms: int, told: str) -> None:
     """A span is read at a glance."""
-    assert duration(ms) == told
+    assert age(ms) == told
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from deja_tui.present.words import (
     unique_length,
     value_of,
 )
-from deja_tui.text import cells, clean, duration, utc
+from deja_tui.text import cells, clean, utc
 from deja_tui.text import clip as clip_text
 
 SEVERITY_LETTERS: Final[Mapping[str, str]] = {"high": "H", "medium": "M", "low": "L", "info": "i"}
@@ -279,7 +279,7 @@ def about(detail: Detail, now_ms: int) -> Line:
     return joined(
         [
             line(Span("proposed by ", "dim"), creator_name(detail.creator, recommendation.analyzer)),
-            line(duration(now_ms - recommendation.since), Span(" ago", "dim")),
+            line(age(now_ms - recommendation.since), Span(" ago", "dim")),
             *([line(counted)] if counted else []),
             line(Span("undo: ", "dim"), undo),
         ]
@@ -287,7 +287,7 @@ def about(detail: Detail, now_ms: int) -> Line:
 
 
 def baseline(detail: Detail) -> str | None:
-    """``8 of 20 (40 %) in 30 d`` where the finding counted something, else None.
+    """``8 of 20 (40 %) in 30d`` where the finding counted something, else None.
 
     What was counted anew after an apply says so: ``4 of 4 since the apply of 2026-03-02 09:00Z``. The window is named
     beside it only where it is the shorter of the two.
@@ -301,7 +301,7 @@ def baseline(detail: Detail) -> str | None:
     since = given if isinstance(given, int) and not isinstance(given, bool) else None
     told = ratio(part, whole)
     if isinstance(days, int) and (since is None or since < detail.recommendation.created_at - days * _DAY_MS):
-        told += f" in {days} d"
+        told += f" in {days}d"
     return told if since is None else f"{told} since the apply of {utc(since)}"
 
 

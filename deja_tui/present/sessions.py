@@ -17,6 +17,7 @@ from deja_tui.present.recommendation import status_word
 from deja_tui.present.words import (
     EVIDENCE_LIMIT,
     TEXT_FIELDS,
+    age,
     fenced,
     named,
     plural,
@@ -28,7 +29,7 @@ from deja_tui.present.words import (
 from deja_tui.sessions import Citing
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sessions import Thread
-from deja_tui.text import clean, duration, error_signature, utc
+from deja_tui.text import clean, error_signature, utc
 
 _LAST: Final = 12
 _EVENTS: Final = 9
@@ -75,10 +76,10 @@ def list_head(room: int) -> Line:
 def thread_row(
     name: str | None, thread: Thread, citing: Sequence[Citing] | None, now_ms: int, room: int
 ) -> Line:
-    """``sess-42      12 min ago       48       6  1 pending``. None: not read yet."""
+    """``sess-42      12m ago        48       6  1 pending``. None: not read yet."""
     if name is None:
         return UNREAD
-    last = f"{duration(max(0, now_ms - thread.last))} ago"
+    last = f"{age(max(0, now_ms - thread.last))} ago"
     return line(
         pad(line(named(name, limit=_NAME)), name_room(room)),
         Span(f"{last:>{_LAST}}", "dim"),
@@ -188,7 +189,7 @@ def event_lines(
         lines.append(line(Span("signature ", "dim"), fenced(found[1])))
         if counted is not None:
             told = f"{ratio(counted.errors, counted.calls)} calls of "
-            lines.append(line(Span("cluster   ", "dim"), told, named(found[0]), " failed this way in 30 d"))
+            lines.append(line(Span("cluster   ", "dim"), told, named(found[0]), " failed this way in 30d"))
     for one in citing[:5]:
         opens = (
             Span(f"  {keys['open']} opens it", "dim")

@@ -23,7 +23,7 @@ from deja_tui.present.edits import defined, edited
 from deja_tui.present.line import Line, Span, heading, joined, line, pad, wrapped
 from deja_tui.present.words import LITERAL_LIMIT, fenced, named, plural
 from deja_tui.standing import Standing
-from deja_tui.text import clean, duration
+from deja_tui.text import age, clean
 
 OK: Final = "ok"
 UNDONE: Final = "todo"
@@ -175,10 +175,10 @@ class _Told:
         if not count:
             state, told = UNDONE, "0 events: not pasted, or binary not on PATH"
         elif found.last is not None and found.at - found.last >= QUIET_MS:
-            ago = duration(found.at - found.last)
+            ago = age(found.at - found.last)
             state, told = UNDONE, f"{count:,} events, none for {ago}: is the agent still connected?"
         else:
-            ago = duration(max(0, found.at - (found.last or 0)))
+            ago = age(max(0, found.at - (found.last or 0)))
             state, told = OK, f"{count:,} events, the last {ago} ago{hooked}"
         on_path = (
             ""
@@ -268,7 +268,7 @@ class _Told:
         if found.last_run is None:
             state, told = UNDONE, "the loop never ran here"
         else:
-            ago = duration(max(0, found.at - found.last_run))
+            ago = age(max(0, found.at - found.last_run))
             since = f"{plural(found.new_grains, 'grain')} since"
             state, told = (UNDONE if found.stale else OK), f"last run {ago} ago, {since}"
         return Row(
@@ -298,7 +298,7 @@ class _Told:
             )
         elif faults == 0 or found.verified is not None:
             at = found.at if faults == 0 else found.verified or 0
-            state, told = OK, line(f"found sound {duration(max(0, found.at - at))} ago")
+            state, told = OK, line(f"found sound {age(max(0, found.at - at))} ago")
         else:
             state, told = UNDONE, line("never verified")
         return Row(

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from deja_tui.present.line import Line, Span, joined
+from deja_tui.text import age as age
 from deja_tui.text import clean, unfenced, utc
 
 SHORT: Final = 8
@@ -70,14 +71,6 @@ def unique_length(addresses: Iterable[str]) -> int:
         while length < 64 and before[:length] == after[:length]:
             length += 1
     return length
-
-
-def age(ms: int) -> str:
-    """A span of milliseconds in at most four cells where it is below 999 days: ``3d``, ``2h``, ``12m``, ``5s``."""
-    for size, unit in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m")):
-        if ms >= size:
-            return f"{ms // size}{unit}"
-    return f"{max(0, ms) // 1000}s"
 
 
 def ratio(part: int, whole: int) -> str:

@@ -117,7 +117,7 @@ def test_a_detail_reads_from_top_to_bottom() -> None:
     assert plain.detail_lines(build.duplicates(), NOW, 80) == [
         "L fcea2252  loop.duplicate_sweep/1  entity:shared/acme#likes·0a1b2c3d4…  PENDING",
         "3 copies of one fact: acme · likes · green tea",
-        "proposed by engine · 2 d ago · undo: yes",
+        "proposed by engine · 2d ago · undo: yes",
         "-- Change, literal -------------------------------------------------------------",
         "- fact acme · likes · «green tea»  1f0c8a50  2026-02-11 09:00Z",
         "- fact acme · likes · «green tea»  9b8bfe34  2026-02-12 09:00Z",
@@ -268,10 +268,10 @@ def test_a_dry_run_is_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("since", "shown"),
     [
-        (None, "8 of 20 (40 %) in 30 d"),
+        (None, "8 of 20 (40 %) in 30d"),
         (NOW - 5 * DAY, "8 of 20 (40 %) since the apply of 2026-02-25 09:00Z"),
-        (NOW - 60 * DAY, "8 of 20 (40 %) in 30 d since the apply of 2026-01-01 09:00Z"),
-        ("x", "8 of 20 (40 %) in 30 d"),
+        (NOW - 60 * DAY, "8 of 20 (40 %) in 30d since the apply of 2026-01-01 09:00Z"),
+        ("x", "8 of 20 (40 %) in 30d"),
     ],
 )
 def test_a_count_says_what_it_counts(since: object, shown: str) -> None:

@@ -56,7 +56,7 @@ async def test_the_demo_is_told_by_its_own_counts() -> None:
         assert "there is no row nowhere: namespaces, document, queries, capture" in user.flash
         told = states(user.rows)
         assert told["namespaces"].startswith("ok 1 with grains: shared ")
-        assert told["capture wired"] == "ok 64 events, the last 6 h ago"
+        assert told["capture wired"] == "ok 64 events, the last 6h ago"
         assert told["schedule"].startswith("ok last run ")
 
 
@@ -133,7 +133,7 @@ async def test_a_verification_runs_in_the_background_and_is_told() -> None:
     async with console(recorded.demo_reviews(), at="setup/integrity") as user:
         await user.press("enter")
         assert "verified: no fault" in user.flash
-        assert states(user.rows)["integrity"] == "ok found sound 0 s ago"
+        assert states(user.rows)["integrity"] == "ok found sound 0s ago"
         assert isinstance(user.screen, SetupScreen)
         user.screen.working = "a verification"
         await user.press("enter")
@@ -179,7 +179,7 @@ def test_every_state_has_its_words(tmp_path: Path) -> None:
     found = replace(found, policy=team, spooled=2)
     rows = {row.key: row for row in shown.rows(found, FILE)}
     assert (rows["capture"].state, rows["namespaces"].state) == ("todo", "ok")
-    assert "none for 9 d: is the agent still connected?" in plain(rows["capture"].told)
+    assert "none for 9d: is the agent still connected?" in plain(rows["capture"].told)
     assert "2 captures wait for the next writer" in plain(rows["capture"].told)
     assert plain(rows["policy"].told) == "applies unasked: loop.duplicate_sweep, telemetry aggregate"
     assert rows["schedule"].state == "todo"
