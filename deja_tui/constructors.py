@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,18 @@ from deja_tui.text import compact_json
 Time = int | float | str
 Maps = Sequence[Mapping[str, Any]]
 Texts = Sequence[str]
+
+
+class Recorded(str):
+    """The address of a recorded call, as text. ``redacted``: what was taken out of it before, kind → how often."""
+
+    __slots__ = ("redacted",)
+    redacted: Mapping[str, int]
+
+    def __new__(cls, address: str, redacted: Mapping[str, int]) -> Recorded:
+        made = super().__new__(cls, address)
+        made.redacted = redacted
+        return made
 
 
 class Constructors(ABC):
@@ -218,12 +231,22 @@ class Constructors(ABC):
         input: Any = None,
         *,
         created_at: Time | None = None,
-    ) -> str:
+        redact: bool = True,
+    ) -> Recorded:
         """Store one tool call. A ``result`` that is no text is kept as JSON text; every call is its own occurrence.
 
         Args:
             thread: the conversation it belongs to. call_id: the provider's id; made up when it is not given.
+            redact: what looks like a secret is taken out first (`deja_tui.redact`), and counted in what comes back.
         """
+        found: Counter[str] = Counter()
+        if redact:
+            from deja_tui.redact import ident, redact_into
+
+            name, result, input = redact_into([name, result, input], found)
+            thread, call_id = (
+                ident(one, found) if isinstance(one, str) else one for one in (thread, call_id)
+            )
         given = {
             "tool_name": name,
             "tool_content": result if isinstance(result, str) else compact_json(result),
@@ -233,7 +256,7 @@ class Constructors(ABC):
             "input": input,
             "created_at": created_at,
         }
-        return self._add("tool", given, {})
+        return Recorded(self._add("tool", given, {}), found)
 
     def add_observation(
         self,

@@ -428,14 +428,15 @@ class Memory(Constructors, Contexts, Browsing):
             raise DejaError("MEM-E001", "no such grain", "deja search TEXT finds addresses")
         return found
 
-    def capture(self, items: Iterable[Capturable]) -> Captured:
+    def capture(self, items: Iterable[Capturable], *, redact: bool = True) -> Captured:
         """Store what is new of ``items``, in their order, in one transaction (D32, D33).
 
         An item whose source key is already here is skipped, unless it completes what is stored (the result of a call
         that was pending): then it supersedes the live head of that chain. What was forgotten stays forgotten.
+        ``redact``: what looks like a secret is taken out first, and counted.
         """
         self.who.need("write")
-        done = self.intake.take(items)
+        done = self.intake.take(items, redact=redact)
         self.telemetry.settle()
         return done
 

@@ -20,6 +20,7 @@ from deja_tui.store.fields import made, parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import Counter
     from typing import Any, Final, Protocol
 
     from deja_tui.store.acts import Acts
@@ -59,16 +60,20 @@ def host_clock() -> int:
 
 
 class Captured(Record):
-    """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before."""
+    """What became of captured items: stored anew, left as they were, completed by supersession, forgotten before.
 
-    _fields = ("added", "skipped", "completed", "forgotten")
+    ``redacted``: how many secrets were taken out of them on the way; 0 where that was the reader's part.
+    """
+
+    _fields = ("added", "skipped", "completed", "forgotten", "redacted")
     __slots__ = _fields
 
-    def __init__(self, added: int, skipped: int, completed: int, forgotten: int) -> None:
+    def __init__(self, added: int, skipped: int, completed: int, forgotten: int, redacted: int = 0) -> None:
         self.added = added
         self.skipped = skipped
         self.completed = completed
         self.forgotten = forgotten
+        self.redacted = redacted
 
 
 class Intake:
@@ -123,23 +128,35 @@ class Intake:
     # --- captures --------------------------------------------------------------------------------
 
     def take(
-        self, items: Iterable[Capturable], namespace: str | None = None, *, tame: bool = False
+        self,
+        items: Iterable[Capturable],
+        namespace: str | None = None,
+        *,
+        tame: bool = False,
+        redact: bool = False,
     ) -> Captured:
         """Store what is new of ``items``, in their order, in one transaction (D32, D33); see `Memory.capture`.
 
         ``tame``: as in `fields.validate`; of items that this process read, and not of those that lay in a file.
+        ``redact``: take secrets out of them; a reader of this package did so already.
         """
+        found: Counter[str] | None = None
+        if redact:
+            from collections import Counter
+
+            found = Counter()
         counts = {"added": 0, "skipped": 0, "completed": 0, "forgotten": 0}
         if not isinstance(items, Iterable):
             raise ValidationError("VAL-E001", "a capture takes items, one after the other", _ITEMS)
         with self._store.act() as act:
             for number, item in enumerate(items, 1):
                 try:
-                    counts[self._one(act, _item(item), namespace, tame)] += 1
+                    bare = _item(item) if found is None else _bare(_item(item), found)
+                    counts[self._one(act, bare, namespace, tame)] += 1
                 except ValidationError as fault:
                     told = f"item {number} of the capture: {fault.message}"
                     raise ValidationError(fault.code, told, fault.next_step) from fault
-        return Captured(**counts)
+        return Captured(**counts, redacted=sum(found.values()) if found else 0)
 
     def _one(self, act: Act, item: Capturable, namespace: str | None, tame: bool) -> str:
         try:
@@ -205,6 +222,42 @@ def checked_fields(fields: object) -> Mapping[str, Any]:
     if not isinstance(fields, Mapping):
         raise ValidationError("VAL-E001", "fields is not a map of names to values")
     return fields
+
+
+def _bare(item: Capturable, found: Counter[str]) -> Capturable:
+    """``item`` without secrets, its key included."""
+    from deja_tui.redact import ident
+
+    key = ident(item.source_key, found)
+    fields = _masked(item.fields, key, found)
+    if isinstance(item, CaptureItem):
+        return CaptureItem(item.type, key, fields, item.at_known)
+    return _Bare(item, key, fields, found)
+
+
+def _masked(given: Mapping[str, Any], key: str, found: Counter[str]) -> Mapping[str, Any]:
+    from deja_tui.redact import redact_into
+
+    fields: dict[str, Any] = redact_into(dict(checked_fields(given)), found)
+    context = fields.get("context")
+    if isinstance(context, dict) and "source_key" in context:
+        context["source_key"] = key  # they are one (D32)
+    return fields
+
+
+class _Bare:
+    """A caller's own kind of item, without secrets."""
+
+    def __init__(self, item: Capturable, key: str, fields: Mapping[str, Any], found: Counter[str]) -> None:
+        self.type = item.type
+        self.source_key = key
+        self.fields = fields
+        self._item = item
+        self._found = found
+
+    def complete(self, stored: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        more = self._item.complete(stored)
+        return None if more is None else _masked(more, self.source_key, self._found)
 
 
 def _item(item: Any) -> Capturable:

@@ -15,7 +15,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "record", "watch", "text", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
+    "errors", "record", "watch", "text", "redact", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "sessions", "standing", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -28,6 +28,7 @@ NARROW = {
     "record": set(),
     "watch": set(),
     "text": {"errors"},
+    "redact": {"record", "text"},
     "store": {"errors", "record", "watch", "text"},
     "engine": {"errors", "watch", "text"},
     "reference": {"errors", "text", "engine"},
@@ -39,6 +40,7 @@ NO_TEXTUAL = [
     "record",
     "watch",
     "text",
+    "redact",
     "store",
     "cal",
     "engine",

@@ -18,11 +18,11 @@ from deja_tui.capture import times
 from deja_tui.capture.calls import Place
 from deja_tui.capture.figures import Counts
 from deja_tui.capture.ids import Ids
-from deja_tui.capture.redact import redact
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.capture.times import Moment
 from deja_tui.items import CaptureItem, ItemType
+from deja_tui.redact import redact, redact_into
 
 HOUR_MS: Final = 3_600_000
 IDENT_MAX: Final = 200
@@ -47,9 +47,8 @@ class Desk:
 
     def clean(self, value: Any) -> Any:
         """A raw value as it may be kept (DESK-1), not cut yet."""
-        kept, found = redact(tame(value))
-        self.counts.redacted.update(found)
-        return kept
+        tamed = tame(value)
+        return redact_into(tamed, self.counts.redacted) if self.report.redacts else tamed
 
     def word(self, value: Any, limit: int = IDENT_MAX) -> str | None:
         """A short text as it may be kept; None for anything else."""

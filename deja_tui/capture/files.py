@@ -42,11 +42,12 @@ def import_path(
     *,
     now_ms: int,
     dry_run: bool = False,
+    redact: bool = True,
     progress: Progress | None = None,
 ) -> ImportReport:
     """Read a file, or every file of the source's suffixes below a folder, into ``memory``.
 
-    With ``dry_run`` everything is read and nothing is stored.
+    With ``dry_run`` everything is read and nothing is stored. Without ``redact`` secrets are kept as they are.
 
     Raises:
         DejaError: IMP-E001 the path is not there or cannot be read; IMP-E002 it holds nothing of this source. What
@@ -62,9 +63,9 @@ def import_path(
         raise unreadable(place, fault) from fault
     sink = None if dry_run else memory
     if folder and source.suffixes:
-        _folder(sink, source, place, report, now_ms, progress or _silent)
+        _folder(sink, source, place, report, now_ms, progress or _silent, redact)
     else:
-        file = FileReport(door(place.name), source.figures())
+        file = FileReport(door(place.name), source.figures(), redacts=redact)
         _file(sink, source, place, file, now_ms)
         report.take(file)
     return report
@@ -125,6 +126,7 @@ def _folder(
     report: ImportReport,
     now_ms: int,
     progress: Progress,
+    redact: bool,
 ) -> None:
     paths, passed = found_below(folder, source.suffixes)
     if not paths and not passed:
@@ -135,7 +137,7 @@ def _folder(
     for done, path in enumerate(paths):
         progress(done, len(paths))
         watch.tell(done, len(paths), "files")
-        file = FileReport(below(folder, path), source.figures())
+        file = FileReport(below(folder, path), source.figures(), redacts=redact)
         try:
             with watch.watched(None):  # of the files, not of the bytes in one of them
                 _file(memory, source, path, file, now_ms)

@@ -122,10 +122,14 @@ _SUMMED: Final = (
 
 
 class FileReport:
-    """One file of an import. Grows while the file is read; `close` frees what only counting needed."""
+    """One file of an import. Grows while the file is read; `close` frees what only counting needed.
 
-    def __init__(self, file: str, tally: Figures | None = None) -> None:
+    ``redacts``: what looks like a secret is taken out of what is read.
+    """
+
+    def __init__(self, file: str, tally: Figures | None = None, *, redacts: bool = True) -> None:
         self.file = file
+        self.redacts = redacts
         self.tally: Figures = Tally() if tally is None else tally
         self.losses: list[Loss] = []
         self.loss_total = 0

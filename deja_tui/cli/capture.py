@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("source", nargs=-1, required=True, metavar="[KIND] PATH")
 @click.option("--dry-run", is_flag=True, help="Say what would be stored; store nothing.")
+@click.option("--no-redact", is_flag=True, help="Keep what looks like a secret as it is.")
 @click.option("--loop", "run_loop", is_flag=True, help="Run the Deja Loop afterwards.")
 @with_db
 @with_format
 def import_(
     source: tuple[str, ...],
     dry_run: bool,
+    no_redact: bool,
     run_loop: bool,
     db: Path | None,
     namespace: str,
@@ -57,7 +59,7 @@ def import_(
     chosen, path, reason = _chosen(source)
     outcome = health = None
     with _Sink(db, namespace, actor, dry_run) as sink, output.working("importing"):
-        read = import_path(sink, chosen, path, now_ms=host_clock())
+        read = import_path(sink, chosen, path, now_ms=host_clock(), redact=not no_redact)
         report = {**read.to_json(), "dry_run": dry_run, "guessed": reason}
         if run_loop and not dry_run:
             outcome = sink.memory.loop.run()
@@ -135,7 +137,7 @@ class _Sink:
         return self._memory
 
     def capture(self, items: Iterable[CaptureItem]) -> Captured:
-        done = self.memory.capture(items)
+        done = self.memory.capture(items, redact=False)  # an importer did, or was told not to
         self.added += done.added + done.completed
         return done
 
@@ -167,6 +169,7 @@ def _taken_back(memory: Memory) -> Iterator[None]:
 @click.option("--thread", metavar="ID", help="The session it belongs to.")
 @click.option("--call-id", metavar="ID", help="The provider's id of the call; made up when absent.")
 @click.option("--input", "input_", metavar="JSON", help="The arguments, as JSON.")
+@click.option("--no-redact", is_flag=True, help="Keep what looks like a secret as it is.")
 @with_db
 @with_format
 def record_tool_call(
@@ -176,12 +179,15 @@ def record_tool_call(
     thread: str | None,
     call_id: str | None,
     input_: str | None,
+    no_redact: bool,
     db: Path | None,
     namespace: str,
     actor: str,
     as_json: bool,
 ) -> None:
     """Store one tool call and print its address.
+
+    Values that look like secrets are masked before; how many is said on stderr.
 
     Example: deja record-tool-call stripe_refund '{"error":"rate_limited"}' --error --thread sess-41
     """
@@ -190,8 +196,13 @@ def record_tool_call(
     except ValueError:
         raise click.UsageError("--input is not JSON.") from None
     with open_memory(db, namespace=namespace, actor=actor, create=True) as memory:
-        address = memory.record_tool_call(name, result, is_error, thread, call_id, arguments)
+        done = memory.record_tool_call(
+            name, result, is_error, thread, call_id, arguments, redact=not no_redact
+        )
     if as_json:
-        output.as_json({"address": address})
-    else:
-        output.lines([address])
+        output.as_json({"address": done, "redacted": sum(done.redacted.values())})
+        return
+    output.lines([done])
+    if done.redacted:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(done.redacted.items()))
+        click.echo(f"masked before it was stored: {kinds}", err=True)

@@ -27,11 +27,11 @@ _VALUED: Final = {
     "--budget": "budget",
     "--telemetry": "telemetry",
 }
-_FLAGS: Final = {"--with-loop": "with_loop"}
+_FLAGS: Final = {"--with-loop": "with_loop", "--no-redact": "no_redact"}
 _USAGE: Final = """\
 Usage: deja hook recall      [--db FILE] [--ns NAME] [--k N] [--budget TOKENS] [--with-loop]
-       deja hook capture     [--db FILE] [--ns NAME]
-       deja hook session-end [--db FILE] [--ns NAME]
+       deja hook capture     [--db FILE] [--ns NAME] [--no-redact]
+       deja hook session-end [--db FILE] [--ns NAME] [--no-redact]
        deja hook print claude-code|mcp [--db FILE] [--ns NAME]
 
 The first three read one JSON object from standard input, as a coding agent gives it to its hooks, write one JSON object
@@ -260,7 +260,7 @@ def _captured(event: Mapping[str, Any], options: Mapping[str, str]) -> int:
 
     if "db" not in options:
         os.makedirs(os.path.dirname(os.path.abspath(db)), exist_ok=True)
-    report = Capture(Where(db, options.get("ns"), _now())).run(event)
+    report = Capture(Where(db, options.get("ns"), _now(), "no_redact" not in options)).run(event)
     counts = ("added", "completed", "skipped", "forgotten", "spooled", "redacted")
     log("capture", *report.codes, *(f"{name}={getattr(report, name)}" for name in counts))
     return report.spooled

@@ -23,13 +23,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from deja_tui.capture.redact import redact, redact_text
 from deja_tui.engine.objects import STATUSES, Receipt
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.facade import Memory
 from deja_tui.present.line import plain
 from deja_tui.present.plain import detail_lines, queue_lines, receipt_lines, run_lines
 from deja_tui.present.words import plural, says
+from deja_tui.redact import redact, redact_text
 from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean, utc
@@ -237,10 +237,12 @@ def _add_fact(memory: Memory, given: Mapping[str, Any]) -> Answer:
 
 
 def _record(memory: Memory, given: Mapping[str, Any]) -> Answer:
-    kept, masked = redact([given.get(name) for name in ("tool_name", "result", "thread", "call_id", "input")])
-    tool, result, thread, call_id, told = kept
-    address = memory.record_tool_call(tool, result, given.get("is_error", False), thread, call_id, told)
-    return _stored(address, masked)
+    told = (given.get(name) for name in ("is_error", "thread", "call_id", "input"))
+    failed, thread, call_id, arguments = told
+    done = memory.record_tool_call(
+        given["tool_name"], given["result"], failed or False, thread, call_id, arguments
+    )
+    return _stored(done, Counter(done.redacted))
 
 
 def _operation(memory: Memory, told: Mapping[str, Any], bare: Callable[[Any], Any]) -> dict[str, Any]:

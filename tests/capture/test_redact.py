@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deja_tui.capture import redact as rules
-from deja_tui.capture.redact import DEPTH_LIMIT, MARK, TOO_DEEP, redact
+from deja_tui import redact as rules
+from deja_tui.redact import DEPTH_LIMIT, MARK, TOO_DEEP, redact
 from tests.support import shared
 
 _LETTERS = string.ascii_letters + string.digits

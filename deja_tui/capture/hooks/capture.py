@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from deja_tui import namespaces, spool
 from deja_tui.capture.hooks import BUSY_MS, grown, transcript
-from deja_tui.capture.redact import redact
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
 from deja_tui.intake import Intake
 from deja_tui.items import CaptureItem
 from deja_tui.record import Record
+from deja_tui.redact import redact, redact_into
 from deja_tui.store.acts import Acts
 from deja_tui.store.places import named
 
@@ -34,15 +35,16 @@ class Report:
 
 
 class Where(Record):
-    """Which memory, and which namespace of it; None: what the file declares."""
+    """Which memory, and which namespace of it; None: what the file declares. ``redacts``: secrets are taken out."""
 
-    _fields = ("db", "namespace", "now_ms")
+    _fields = ("db", "namespace", "now_ms", "redacts")
     __slots__ = _fields
 
-    def __init__(self, db: str, namespace: str | None, now_ms: int) -> None:
+    def __init__(self, db: str, namespace: str | None, now_ms: int, redacts: bool = True) -> None:
         self.db = db
         self.namespace = namespace
         self.now_ms = now_ms
+        self.redacts = redacts
 
 
 class Capture:
@@ -58,7 +60,9 @@ class Capture:
     def run(self, event: Mapping[str, Any]) -> Report:
         """Store what the event tells and what its transcript has grown by. Raises OSError only where even the spool fails."""
         session = str(event.get("session_id") or "")
-        call = call_of(event, self._where.now_ms)
+        masked: Counter[str] | None = Counter() if self._where.redacts else None
+        call = call_of(event, self._where.now_ms, masked)
+        self.report.redacted += sum(masked.values()) if masked else 0
         try:
             for path in grown.transcripts(event):
                 call = self._file(path, session, call)
@@ -75,7 +79,9 @@ class Capture:
         place = self._cursor(key)
         while True:
             try:
-                piece = transcript.read(path, place, session=session, now_ms=self._where.now_ms)
+                piece = transcript.read(
+                    path, place, session=session, now_ms=self._where.now_ms, redacts=self._where.redacts
+                )
             except OSError:
                 self.report.codes.append("IMP-E001")
                 return call
@@ -146,8 +152,15 @@ class Capture:
             self.report.spooled += len(rows)
 
 
-def call_of(event: Mapping[str, Any], now_ms: int) -> CaptureItem | None:
-    """The call that an event tells of: a failed one, or one that went well (HOOK-7)."""
+def call_of(event: Mapping[str, Any], now_ms: int, masked: Counter[str] | None) -> CaptureItem | None:
+    """The call that an event tells of: a failed one, or one that went well (HOOK-7).
+
+    ``masked``: counts what is taken out; None: nothing is.
+    """
+
+    def cleaned(value: Any) -> Any:
+        return tame(value) if masked is None else redact_into(tame(value), masked)
+
     kind, tool = event.get("hook_event_name"), event.get("tool_name")
     if kind not in _CALL_EVENTS and not ("error" in event and isinstance(tool, str)):
         return None
@@ -161,13 +174,13 @@ def call_of(event: Mapping[str, Any], now_ms: int) -> CaptureItem | None:
         "source_type": "import",
         "tool_name": _short(tool) or "(unnamed)",
         "tool_call_id": known,
-        "tool_content": shears.text(_clean(said)),
+        "tool_content": shears.text(cleaned(said)),
         "is_error": failed,
         "created_at": now_ms,
         "context": {"source_key": key, "import": {"source": _SOURCE}, "ordinal": 0},
     }
     if event.get("tool_input") is not None:
-        fields["input"] = shears.value(_clean(event["tool_input"]))
+        fields["input"] = shears.value(cleaned(event["tool_input"]))
     session = _short(event.get("session_id"))
     if session:
         fields["session_id"] = session
@@ -212,9 +225,5 @@ def _said(value: Any) -> str:
     return compact_json(value)
 
 
-def _clean(value: Any) -> Any:
-    return redact(tame(value))[0]
-
-
 def _short(value: Any) -> str:
-    return str(_clean(value))[:_NAME_MAX] if isinstance(value, str) and value.strip() else ""
+    return str(redact(tame(value))[0])[:_NAME_MAX] if isinstance(value, str) and value.strip() else ""

@@ -50,10 +50,12 @@ class Piece(Record):
         self.redacted = redacted
 
 
-def read(path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: int) -> Piece | None:
+def read(
+    path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: int, redacts: bool = True
+) -> Piece | None:
     """The next piece of a transcript, None when nothing is new.
 
-    ``session``: for records that name none. Raises OSError when the file cannot be read, IMP-E002 when it is no transcript.
+    ``session``: for records that name none. ``redacts``: secrets are taken out. Raises OSError when the file cannot be read, IMP-E002 when it is no transcript.
     """
     with open(path, "rb") as source:
         found = os.fstat(source.fileno())
@@ -65,7 +67,7 @@ def read(path: str, cursor: Mapping[str, Any] | None, *, session: str, now_ms: i
         raw = _whole_lines(source, size - start)
     fresh = start == 0
     before = dict(cursor or {}) if not fresh else {}
-    piece = _piece(path, raw, start, size, before, session, now_ms)
+    piece = _piece(path, raw, start, size, before, session, now_ms, redacts)
     if not piece.more:
         piece.cursor["seen"] = [size, found.st_mtime_ns]
     return piece
@@ -93,7 +95,14 @@ def _whole_lines(source: io.BufferedReader, left: int) -> bytes:
 
 
 def _piece(
-    path: str, raw: bytes, start: int, size: int, before: Mapping[str, Any], session: str, now_ms: int
+    path: str,
+    raw: bytes,
+    start: int,
+    size: int,
+    before: Mapping[str, Any],
+    session: str,
+    now_ms: int,
+    redacts: bool,
 ) -> Piece:
     lines = list(_lines(raw, start))
     known = before.get("at")
@@ -101,7 +110,7 @@ def _piece(
         known if type(known) is int else next((at for _, line in lines for at in _time(line, now_ms)), now_ms)
     )
     tally = Tally()
-    report = FileReport(os.path.basename(path), tally)
+    report = FileReport(os.path.basename(path), tally, redacts=redacts)
     records = before.get("records")
     known_records = records if type(records) is int else None
     head_of = None if known_records is None else lambda: _first_record(path, session)

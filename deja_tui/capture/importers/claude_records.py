@@ -16,12 +16,12 @@ from deja_tui.capture.ids import Ids
 from deja_tui.capture.importers import claude_turns
 from deja_tui.capture.importers.claude_turns import Result, Turn, Use, ident
 from deja_tui.capture.jsonl import Line
-from deja_tui.capture.redact import is_plain, redact, redact_into
 from deja_tui.capture.report import FileReport, Tally
 from deja_tui.capture.tame import Shears, digest, tame
 from deja_tui.errors import DejaError
 from deja_tui.items import UNKNOWN_TOOL, CaptureItem
 from deja_tui.record import Record
+from deja_tui.redact import is_plain, redact, redact_into
 from deja_tui.text import clean, strip_terminal_codes
 
 TYPE_CHECKING = False
@@ -228,7 +228,8 @@ class Reader:
         return digest(text) if found else kept
 
     def _clean(self, value: Any) -> Any:
-        return redact_into(tame(value), self._tally.redacted)
+        tamed = tame(value)
+        return redact_into(tamed, self._tally.redacted) if self._report.redacts else tamed
 
     def _key(self, kind: str, record: _Record, *ids: str) -> str:
         """The key of a record by its ids (CC-3); without a first one, by what it says and its number among equals."""
