@@ -5,8 +5,8 @@
   capture, whole or not at all. The folder is 0700, its files are 0600.
 * SPOOL-2  The next act of any writer takes them in first, in the order in which they were laid down. A file goes only after
   its items were committed; taking one twice changes nothing, because an item is known by its source key (D32).
-* SPOOL-3  Forgetting reaches here: rows of the erased grain, or that tell of the erased subject, are taken out. A file that
-  cannot be read is told of, and stays.
+* SPOOL-3  Forgetting reaches here: rows of the erased grain, or that tell of the erased subject, are taken out, and so is what
+  a capture that was killed left half written. A file that cannot be read is told of, and stays.
 * SPOOL-4  A file that cannot be read, or whose items the memory refuses, stops no act. It stays, and is counted.
 
 A file is JSON Lines in ASCII: a head ``{"spool": 1, "namespace": …, "cursor": [key, value] or null}``, then one item a line:
@@ -19,6 +19,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,26 +50,34 @@ def lay_down(
 
     ``cursor``: a setting that is written in the act that takes the items in. Raises OSError when the disk refuses.
     """
-    folder = folder_of(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
     head = {"spool": _VERSION, "namespace": namespace, "cursor": list(cursor) if cursor else None}
     lines = [json.dumps(head)]
     lines += [json.dumps({"type": kind, "key": key, "fields": fields}) for kind, key, fields in rows]
-    return _write(folder, f"{time.time_ns():020d}-{os.getpid()}{_NAME}", lines)
+    name = f"{time.time_ns():020d}-{os.getpid()}{_NAME}"
+    folder = folder_of(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    try:
+        return _write(folder, name, lines)
+    except FileNotFoundError:  # a writer that had taken in the last file has just removed the folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        return _write(folder, name, lines)
 
 
 def _write(folder: str, name: str, lines: list[str]) -> str:
     """Write a file whole or not at all."""
-    part = os.path.join(folder, name + ".part")
-    file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    from deja_tui.store import whole
+
+    file, part = whole.begin(folder, name)
     try:
         with os.fdopen(file, "w", encoding="ascii") as out:
             out.write("\n".join(lines) + "\n")
             out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, os.path.join(folder, name))
+            os.fsync(file)
+            whole.take_name(part, os.path.join(folder, name))
     except BaseException:
-        os.unlink(part)
+        with suppress(OSError):
+            os.unlink(part)
+            os.rmdir(folder)
         raise
     return name
 
@@ -115,9 +124,12 @@ def _object(line: str) -> dict[str, Any]:
 
 def done(path: str | os.PathLike[str], name: str) -> None:
     """Remove a file whose items are in the memory, and the folder with the last one."""
+    from deja_tui.store import whole
+
     folder = folder_of(path)
     try:
         os.unlink(os.path.join(folder, name))
+        whole.sweep(folder)
         os.rmdir(folder)
     except OSError:  # another process took it in as well, or more files wait
         return
@@ -149,7 +161,9 @@ def counts(path: str | os.PathLike[str]) -> tuple[int, int, int]:
 
 def scrub(path: str | os.PathLike[str], tells: Callable[[str, str, Mapping[str, Any]], bool]) -> str | None:
     """Take out the items of which ``tells(type, source key, fields)`` is true (SPOOL-3); what could not be reached."""
-    left = 0
+    from deja_tui.store import whole
+
+    left = whole.sweep(folder_of(path))
     for name in waiting(path):
         try:
             namespace, place, rows = read(path, name)

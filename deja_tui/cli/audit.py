@@ -19,7 +19,6 @@ import click
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import open_memory, with_file, with_format
-from deja_tui.errors import DejaError
 from deja_tui.text import clean
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
@@ -113,13 +112,7 @@ def _write(out: Path | None, text: str) -> None:
     if out is None:
         output.lines([text.removesuffix("\n")])
         return
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as fault:
-        raise DejaError("STO-E011", f"{out} is there already", "name a new file") from fault
-    except OSError as fault:
-        raise DejaError("STO-E008", f"the file cannot be written: {fault.strerror}", "check --out") from fault
+    output.file(out, text.encode(), fresh=True)
 
 
 def trail(memory: Any, since: int | None, until: int | None) -> Iterator[dict[str, Any]]:

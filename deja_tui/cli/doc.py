@@ -84,7 +84,7 @@ def view(
         one = memory.docs.view(path, version=version)
     _tell_of_others(one)
     if out is not None:
-        out.write_bytes(one.text.encode())
+        output.file(out, one.text.encode())
     elif as_json:
         output.as_json(_shape(one))
     else:

@@ -239,10 +239,7 @@ def config_export(out: Path | None, db: Path | None, actor: str) -> None:
     if out is None:
         output.as_json(document)
         return
-    try:
-        out.write_text(json.dumps(document, ensure_ascii=True, indent=2, sort_keys=True) + "\n")
-    except OSError as fault:
-        raise DejaError("STO-E008", f"the file cannot be written: {fault.strerror}", "check --out") from fault
+    output.file(out, (json.dumps(document, ensure_ascii=True, indent=2, sort_keys=True) + "\n").encode())
 
 
 @click.command("config-import")

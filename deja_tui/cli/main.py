@@ -68,15 +68,29 @@ def run(argv: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as fault:
-        import errno
-
-        if fault.errno != errno.ENOSPC:
-            raise
-        # what is still unwritten would fail once more when the process ends
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.stderr.write("the output could not be written: no space is left where it goes\n")
+        _write_what_can_be()
+        sys.stderr.write(_refused(fault))
         return EXIT_ERROR
     return code
+
+
+def _write_what_can_be() -> None:
+    """What stdout refuses now it would refuse once more when the process ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _refused(fault: OSError) -> str:
+    """What the system did not let be written or read; SQLite's own troubles have their codes long before."""
+    import errno
+
+    from deja_tui.text import clean
+
+    if fault.errno == errno.ENOSPC:
+        return "STO-E007 the output could not be written: no space is left where it goes\n"
+    return f"STO-E001 the system refused: {clean(fault.strerror or type(fault).__name__)}\nnext: check the paths that you named\n"
 
 
 def _dispatch(argv: list[str]) -> int:

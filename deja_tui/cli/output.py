@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.engine.objects import AuditEntry, Chain, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.operations import to_plain
 from deja_tui.engine.outcomes import Outcome
+from deja_tui.errors import DejaError
 
 _SOON: Final = 0.5
 
@@ -43,6 +46,33 @@ def json_line(value: Any) -> str:
     """One JSON document on one line, ASCII only."""
     told = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), default=list)
     return told.replace("\x7f", "\\u007f")
+
+
+def file(out: Path, data: bytes, *, fresh: bool = False) -> None:
+    """What ``--out FILE`` names, whole or not at all; a pipe or a device that lies there is written to.
+
+    Raises:
+        DejaError: STO-E007 the disk is full; STO-E008 it cannot be written; STO-E011 ``fresh``, and something lies there.
+    """
+    from deja_tui.store.whole import refused, replacing
+
+    if fresh and os.path.lexists(out):
+        raise _taken(out)
+    try:
+        if out.exists() and not out.is_file():
+            out.write_bytes(data)
+            return
+        mode = out.stat().st_mode & 0o777 if out.exists() else 0o600
+        with replacing(Path(os.path.realpath(out)), fresh=fresh, mode=mode) as whole:
+            whole.write(data)
+    except FileExistsError as fault:
+        raise _taken(out) from fault
+    except OSError as fault:
+        raise refused(fault) from fault
+
+
+def _taken(out: Path) -> DejaError:
+    return DejaError("STO-E011", f"{place(out)} is there already", "name a new file")
 
 
 @contextmanager

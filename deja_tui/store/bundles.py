@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
@@ -36,6 +34,7 @@ from deja_tui.store.faults import StoreError
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.places import place
 from deja_tui.store.sql import rows
+from deja_tui.store.whole import replacing
 from deja_tui.store.write import Act
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def write_bundle(store: Store, path: str | os.PathLike[str], since: int = 0) -> 
     """Write every op-log row above ``since`` to a new file at ``path``, or in place of a bundle that lies there.
 
     Raises:
-        StoreError: STO-E011 something else lies there; STO-E008 the folder cannot be written.
+        StoreError: STO-E011 something else lies there; STO-E007 the disk is full; STO-E008 the folder cannot be written.
     """
     target = place(path)
     if target.exists() and not _is_replaceable(target):
@@ -157,28 +156,6 @@ def _is_replaceable(target: Path) -> bool:
         return False
     with target.open("rb") as file:
         return file.read(len(MAGIC)) in (b"", MAGIC)
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``target`` when the block ends well, synced and private; else nothing is left."""
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
-    except OSError as error:
-        raise StoreError(
-            "STO-E008",
-            f"the file cannot be written there ({error.strerror or 'refused'})",
-            "Make the folder first, or choose one that may be written.",
-        ) from error
-    try:
-        with os.fdopen(handle, "wb", buffering=_BUFFER) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 # --- reading ----------------------------------------------------------------------------------------

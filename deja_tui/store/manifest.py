@@ -89,7 +89,8 @@ def append(folder: Path, line: Line) -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    # a link that another copy laid there would lead out of the folder
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def cut_torn_line(folder: Path) -> None:

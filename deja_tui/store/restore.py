@@ -10,12 +10,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import apsw
@@ -29,6 +27,7 @@ from deja_tui.store.keys import namespace_of, source_of, superseded_of
 from deja_tui.store.places import place
 from deja_tui.store.rows import TYPE_NAMES, unfold
 from deja_tui.store.sql import rows, scalar
+from deja_tui.store.whole import folder_for, refused, take_name
 from deja_tui.store.write import Act, Origin
 
 if TYPE_CHECKING:
@@ -74,22 +73,21 @@ def into_new_file(
     """Make a memory beside ``target``, ``fill`` it, and give it that name if the name is still free (INV-RESTORE-1).
 
     Raises:
-        StoreError: STO-E011 something lies there; STO-E008 the folder cannot be written.
+        StoreError: STO-E011 something lies there; STO-E007, STO-E008 it cannot be written there.
     """
     free = place(target)
     if os.path.lexists(free):
         raise _taken()
-    partial = free.parent / f".{free.name}.{secrets.token_hex(4)}.partial"
-    try:
-        with open_store(str(partial)) as store:
+    with folder_for(free) as folder:
+        made = folder / "memory"
+        with open_store(str(made)) as store:
             report = fill(store)
         try:
-            os.link(partial, free)
+            take_name(made, free, fresh=True)
         except FileExistsError as error:
             raise _taken() from error
-    finally:
-        for name in ("", "-wal", "-shm", "-journal"):
-            Path(f"{partial}{name}").unlink(missing_ok=True)
+        except OSError as error:
+            raise refused(error) from error
     return report
 
 

@@ -34,6 +34,7 @@ from deja_tui.store.manifest import MANIFEST, Line, append, chained, cut_torn_li
 from deja_tui.store.places import place
 from deja_tui.store.sql import rows
 from deja_tui.store.travelling import SETTINGS, take_settings, write_settings
+from deja_tui.store.whole import refused, replacing, sweep
 
 if TYPE_CHECKING:
     from deja_tui.store.memory import Store
@@ -118,14 +119,17 @@ def push(
             act.set_setting(OWN_NAME, name)
     folder = root / name
     try:
+        if folder.is_symlink():  # somebody else's hand: what is written would land where it points
+            raise _root_misused()
         folder.mkdir(exist_ok=True)
+        sweep(folder)
         cut_torn_line(folder)
         pushed = _push(store, folder, last, rows_each)
         told = write_settings(store, folder)
         if fresh and former is not None:
             _remove(root / former)
     except OSError as error:
-        raise _unwritable(error) from error
+        raise refused(error) from error
     return Pushed(name, *pushed, told, renamed)
 
 
@@ -138,11 +142,11 @@ def _root(directory: str | os.PathLike[str]) -> Path:
     return root
 
 
-def _unwritable(error: OSError) -> StoreError:
+def _root_misused() -> StoreError:
     return StoreError(
         "STO-E008",
-        f"the folder of segments cannot be written ({error.strerror or 'refused'})",
-        "Check that it exists and may be written.",
+        "this copy's folder of segments is a link to somewhere else",
+        "Remove the link, or push into another folder.",
     )
 
 
@@ -180,7 +184,7 @@ def _push(store: Store, folder: Path, last: Line | None, rows_each: int) -> tupl
 
 
 def _write_segment(db: apsw.Connection, folder: Path, n: int, since: int, until: int, chain: str) -> Line:
-    with bundles.replacing(folder / file_name(n)) as file:
+    with replacing(folder / file_name(n)) as file:
         hashing = _Hashing(file)
         written = bundles.write(db, hashing, since, until)
     hlc, digest = next(rows(db, _ROW, (until,)))
@@ -207,6 +211,7 @@ def _remove(folder: Path) -> None:
     for path in sorted(folder.iterdir()):
         if path.name in (MANIFEST, SETTINGS) or re.fullmatch(r"segment-\d{8}\.mgb", path.name):
             path.unlink()
+    sweep(folder)
     if not any(folder.iterdir()):
         folder.rmdir()
 

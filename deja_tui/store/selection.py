@@ -8,9 +8,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from deja_tui.store import oplog
-from deja_tui.store.bundles import HEADER, MAGIC, Written, replacing
+from deja_tui.store.bundles import HEADER, MAGIC, Written
 from deja_tui.store.faults import StoreError
 from deja_tui.store.places import place
+from deja_tui.store.whole import replacing
 
 if TYPE_CHECKING:
     from deja_tui.store.memory import Store

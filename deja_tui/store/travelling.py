@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from deja_tui.store import bundles, oplog, settings
+from deja_tui.store import oplog, settings
 from deja_tui.store.arrive import MAX_AHEAD_MS
+from deja_tui.store.whole import replacing
 
 if TYPE_CHECKING:
     from deja_tui.store.memory import Store
@@ -57,7 +58,7 @@ def write_settings(store: Store, folder: Path) -> int:
     told = "".join(f"{line}\n" for line in kept).encode()
     path = folder / SETTINGS
     if (path.read_bytes() if path.is_file() else b"") != told:
-        with bundles.replacing(path) as file:
+        with replacing(path) as file:
             file.write(told)
     return len(kept)
 
