@@ -45,9 +45,7 @@ class Process:
     """A verb that was forked, with what it writes."""
 
     def __init__(self, work: Callable[[], int], stdin: bytes = b"") -> None:
-        self.out = tempfile.TemporaryFile()
-        self.err = tempfile.TemporaryFile()
-        told = tempfile.TemporaryFile()
+        self.out, self.err, told = (tempfile.TemporaryFile() for _ in range(3))  # noqa: SIM115
         told.write(stdin)
         told.seek(0)
         sys.stdout.flush()
@@ -61,7 +59,7 @@ class Process:
             try:
                 code = work()
                 sys.stdout.flush()
-            except BaseException:
+            except BaseException:  # noqa: BLE001 — the parent reads it
                 traceback.print_exc()
             finally:
                 sys.stderr.flush()
@@ -242,7 +240,7 @@ class Life:
 
     def bundle(self) -> None:
         target = self.folder / "a.mgb"
-        done, out = self.verb("bundle", target)
+        done, _ = self.verb("bundle", target)
         copy = self.folder / "copy.deja"
         for name in ("", "-wal", "-shm"):
             Path(f"{copy}{name}").unlink(missing_ok=True)

@@ -65,14 +65,7 @@ def test_a_console_that_is_killed(tmp_path: Path) -> None:
         try:
             terminal.expect("Queue:")
             inner = number % 4 == 0
-            keys = (
-                list("a")
-                + [f"reason {number} of many\r"]
-                + list("p")
-                + [f"apply {number}\r"]
-                + list("u")
-                + [f"undo {number}\r"]
-            )
+            keys = ["a", f"reason {number} of many\r", "p", f"apply {number}\r", "u", f"undo {number}\r"]
             stop = chance.randrange(1, len(keys) + 1)
             for key in keys[:stop]:
                 terminal.press(key)
