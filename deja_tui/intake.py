@@ -186,6 +186,8 @@ class Intake:
             for name in names:
                 self._take_in(name)
         except DejaError as fault:
+            if fault.code == "STO-E004":  # the act would wait as long once more, and hear the same
+                raise
             self.told = f"captures wait in {spool.folder_of(self._store.path)}: {fault.message}"
         finally:
             self._draining = False

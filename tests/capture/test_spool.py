@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deja_tui import Memory, spool
+from deja_tui import DejaError, Memory, spool
 
 AT = 1_768_435_200_000
 
@@ -120,3 +121,23 @@ def test_an_erased_capture_does_not_come_back_from_the_spool(tmp_path: Path, who
         memory.add("fact", {"subject": "later", "relation": "is", "object": "written"})
         assert not list(memory.scan("tool"))
     assert not spool.waiting(db)
+
+
+def test_a_lock_is_waited_for_once(tmp_path: Path) -> None:
+    """SPOOL-2, D34: with captures waiting, a writer that meets a lock waits its time and not twice."""
+    import apsw
+
+    db = tmp_path / "m.deja"
+    with Memory.open(db, busy_ms=400) as memory:
+        memory.add_fact("a", "b", "c")
+        spool.lay_down(db, [row(1)])
+        stranger = apsw.Connection(str(db))
+        stranger.execute("BEGIN IMMEDIATE")
+        begun = time.monotonic()
+        with pytest.raises(DejaError, match="STO-E004"):
+            memory.add_fact("a", "b", "d")
+        assert time.monotonic() - begun < 0.78
+        stranger.execute("ROLLBACK")
+        memory.add_fact("a", "b", "d")
+        assert not spool.waiting(db)
+        stranger.close()
