@@ -18,6 +18,8 @@ from deja_tui.capture.registry import MODULES
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_db, with_format
 from deja_tui.cli.paths import default_path
+from deja_tui.cli.placing import option
+from deja_tui.cli.ran import in_short
 from deja_tui.text import clean
 
 if TYPE_CHECKING:
@@ -52,28 +54,27 @@ def import_(
     """
     from deja_tui.capture.files import import_path
     from deja_tui.facade import host_clock
-    from deja_tui.present.health import health_lines
     from deja_tui.present.imported import import_lines
-    from deja_tui.present.plain import run_lines
 
     chosen, path, reason = _chosen(source)
-    outcome = health = None
-    with _Sink(db, namespace, actor, dry_run) as sink, output.working("importing"):
+    outcome = None
+    found: list[str] = []
+    with _Sink(db, namespace, actor, dry_run, run_loop) as sink, output.working("importing"):
         read = import_path(sink, chosen, path, now_ms=host_clock(), redact=not no_redact)
         report = {**read.to_json(), "dry_run": dry_run, "guessed": reason}
         if run_loop and not dry_run:
             outcome = sink.memory.loop.run()
-            health = sink.memory.loop.health()
+            found = list(in_short(sink.memory, outcome, sink.memory.loop.health(), db))
     if as_json:
         output.as_json(report if outcome is None else {**report, "run": output.outcome(outcome)})
         return
     if reason:
         output.lines([f"taken as {chosen.kind}: {clean(reason)}"])
     output.lines(import_lines(report, output.width()))
-    if outcome is not None and health is not None:
-        output.lines(["", *run_lines(outcome, output.width()), "", *health_lines(health, output.width())])
+    if found:
+        output.lines(["", *found])
     elif not dry_run and report["added"]:
-        output.lines(["next: deja loop run" + (f" --db {output.place(db)}" if db else "")])
+        output.lines([f"next: deja loop run{option(db)}"])
 
 
 import_.help = (import_.help or "").replace("{kinds}", ", ".join(MODULES))
@@ -109,7 +110,8 @@ class _Sink:
     none yet): what it reports as new, completed and known is what an import would answer.
     """
 
-    def __init__(self, db: Path | None, namespace: str, actor: str, dry_run: bool) -> None:
+    def __init__(self, db: Path | None, namespace: str, actor: str, dry_run: bool, run_loop: bool) -> None:
+        self._telemetry = "aggregate" if run_loop else "off"
         self._db = db
         self._namespace = namespace
         self._actor = actor
@@ -148,7 +150,13 @@ class _Sink:
         elif self._db is None:
             path.parent.mkdir(parents=True, exist_ok=True)
         memory: Memory = self._stack.enter_context(
-            open_memory(path, namespace=self._namespace, actor=self._actor, create=True)
+            open_memory(
+                path,
+                namespace=self._namespace,
+                actor=self._actor,
+                create=True,
+                telemetry=self._telemetry,
+            )
         )
         if self._dry_run:
             self._stack.enter_context(_taken_back(memory))

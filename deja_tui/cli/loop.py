@@ -13,7 +13,8 @@ from click.core import ParameterSource
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format, with_host
-from deja_tui.engine.objects import STATUSES, RunOutcome
+from deja_tui.cli.ran import tell
+from deja_tui.engine.objects import STATUSES
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "run": ("deja_tui.cli.loop", "run", "Let the analyzers look at what is new."),
@@ -116,6 +117,9 @@ class Span(click.ParamType[int]):
     help="Stop a command after so long; at most 90s.",
 )
 @click.option(
+    "-v", "--verbose", is_flag=True, help="Also who looked, what was left out, and the memory's health."
+)
+@click.option(
     "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
 )
 def run(
@@ -129,6 +133,7 @@ def run(
     dry_run: bool,
     commands: tuple[str, ...],
     analyzer_limit: int,
+    verbose: bool,
     quiet: bool,
 ) -> None:
     """Let the analyzers look at what is new. Several gates: any that is met opens.
@@ -145,7 +150,7 @@ def run(
             commands=commands,
             command_limit_ms=analyzer_limit,
         )
-        _report(memory, found, quiet=quiet, as_json=as_json)
+        tell(memory, found, db, quiet=quiet, verbose=verbose, as_json=as_json)
 
 
 @click.command()
@@ -155,10 +160,19 @@ def run(
 @click.option("--only", multiple=True, metavar="ID", help="Only this analyzer; moves no watermark.")
 @click.option("--dry-run", is_flag=True, help="Say what would be proposed; store nothing.")
 @click.option(
+    "-v", "--verbose", is_flag=True, help="Also who looked, what was left out, and the memory's health."
+)
+@click.option(
     "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
 )
 def reflect(
-    db: Path | None, actor: str, as_json: bool, only: tuple[str, ...], dry_run: bool, quiet: bool
+    db: Path | None,
+    actor: str,
+    as_json: bool,
+    only: tuple[str, ...],
+    dry_run: bool,
+    verbose: bool,
+    quiet: bool,
 ) -> None:
     """Let every analyzer look at everything again, whatever it has looked at before.
 
@@ -167,31 +181,7 @@ def reflect(
     with open_memory(db, actor=actor, telemetry="aggregate") as memory:
         with output.working("looking"):
             found = memory.loop.reflect(only=only, dry_run=dry_run)
-        _report(memory, found, quiet=quiet, as_json=as_json)
-
-
-def _report(memory: Any, found: RunOutcome, *, quiet: bool, as_json: bool) -> None:
-    """What a run did. It ends with the memory's health, so that a run that found nothing says why; a run that a gate
-    held back says only that, unless the memory was never looked at."""
-    from deja_tui.present import health as shown
-    from deja_tui.present.plain import run_lines
-
-    if quiet:
-        arrived = found.stored + found.refreshed + found.auto_applied
-        if arrived:
-            unasked = f", {found.auto_applied} applied by policy" if found.auto_applied else ""
-            told = f"{found.stored} new, {found.refreshed} refreshed{unasked}"
-            click.echo(f"deja: {told}; deja loop list", err=True)
-        return
-    health = memory.loop.health()
-    whole = found.outcome == "ran" or (health.last_run is None and found.skip_reason != "lock_held")
-    if as_json:
-        report = {"health": shown.health_shape(health)} if whole else {}
-        output.as_json({**output.outcome(found), **report})
-        return
-    output.lines(run_lines(found, output.width()))
-    if whole:
-        output.lines(["", *shown.health_lines(health, output.width())])
+        tell(memory, found, db, quiet=quiet, verbose=verbose, as_json=as_json)
 
 
 @click.command("list")

@@ -12,6 +12,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format
+from deja_tui.cli.placing import option
 from deja_tui.errors import ValidationError
 
 
@@ -142,7 +143,7 @@ def propose(
     if as_json:
         output.as_json({"address": address, "status": "pending"})
     else:
-        output.lines([f"proposed {address}", f"next: deja loop show {address[:12]}"])
+        output.lines([f"proposed {address}", f"next: deja loop show {address[:12]}{option(db)}"])
 
 
 def _body(body: str | None) -> dict[str, Any] | None:

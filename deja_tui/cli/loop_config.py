@@ -12,12 +12,13 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import by_the_host, open_memory, with_because, with_file, with_format, with_host
+from deja_tui.cli.placing import option, placed
 from deja_tui.errors import DejaError
 
 _MAX_DOCUMENT: int = 1_048_576
 
 
-def show_health(memory: Any, as_json: bool) -> None:
+def show_health(memory: Any, as_json: bool, db: Path | None) -> None:
     """The report about an open memory, as lines or as JSON."""
     from deja_tui.present import health as shown
 
@@ -25,7 +26,7 @@ def show_health(memory: Any, as_json: bool) -> None:
     if as_json:
         output.as_json(shown.health_shape(found))
     else:
-        output.lines(shown.health_lines(found, output.width()))
+        output.lines(placed(one, db) for one in shown.health_lines(found, output.width(), option(db)))
 
 
 @click.command()
@@ -38,7 +39,7 @@ def health(db: Path | None, actor: str, as_json: bool) -> None:
     Example: deja loop health
     """
     with open_memory(db, actor=actor, read_only=True, telemetry="aggregate") as memory:
-        show_health(memory, as_json)
+        show_health(memory, as_json, db)
 
 
 @click.command()
@@ -57,7 +58,7 @@ def analyzers(db: Path | None, actor: str, as_json: bool) -> None:
     if as_json:
         output.as_json({"analyzers": [shown.analyzer_shape(state) for state in found]})
     else:
-        output.lines(shown.analyzers_lines(found, now, output.width()))
+        output.lines(shown.analyzers_lines(found, now, output.width(), option(db)))
 
 
 @click.command()
@@ -83,7 +84,7 @@ def why(analyzer: str, db: Path | None, actor: str, as_json: bool) -> None:
     if as_json:
         output.as_json(shown.analyzer_shape(found))
     else:
-        output.lines(shown.why_lines(found, now, output.width()))
+        output.lines(shown.why_lines(found, now, output.width(), option(db)))
 
 
 @click.command()

@@ -115,7 +115,7 @@ def _dispatch(argv: list[str]) -> int:
                 return ended.code if isinstance(ended.code, int) else 0
         return _click(argv)
     except DejaError as fault:
-        report(fault, as_json=_wants_json(argv))
+        report(fault, as_json=_wants_json(argv), argv=argv)
         return EXIT_ERROR
 
 
@@ -148,7 +148,7 @@ def _show(fault: click.ClickException) -> None:
     sys.stderr.write("\n".join(clean_lines(told.getvalue())).rstrip() + "\n")
 
 
-def report(fault: DejaError, *, as_json: bool = False) -> None:
+def report(fault: DejaError, *, as_json: bool = False, argv: Sequence[str] = ()) -> None:
     """Write a coded error to stderr: code and sentence, then the next step; as JSON for ``--format json``."""
     from deja_tui.text import clean, compact_json
 
@@ -166,7 +166,9 @@ def report(fault: DejaError, *, as_json: bool = False) -> None:
     for match in matches:
         sys.stderr.write(f"  {clean(match)}\n")
     if fault.next_step:
-        sys.stderr.write(f"next: {clean(fault.next_step)}\n")
+        from deja_tui.cli.placing import file_of, placed
+
+        sys.stderr.write(f"next: {placed(clean(fault.next_step), file_of(argv))}\n")
 
 
 def _wants_json(argv: Sequence[str]) -> bool:

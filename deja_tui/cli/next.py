@@ -72,7 +72,7 @@ def _steps(path: Path, db: str, actor: str) -> Iterator[Step]:
         yield Step("empty", "The memory is empty. Fill it with what you have:", f"deja import PATH{db}")
         yield Step("not_wired", "Or with what your agent does from now on:", _wire(path))
         return
-    yield from _of_the_loop(found, db)
+    yield from of_the_loop(found, db)
     if not calls:
         yield Step("not_wired", "No tool call ever arrived. Connect your agent:", _wire(path))
     elif last is not None and found.at - last >= _QUIET_MS:
@@ -80,8 +80,9 @@ def _steps(path: Path, db: str, actor: str) -> Iterator[Step]:
         yield Step("quiet", f"Nothing arrived for {days} days. Is your agent still connected?", _wire(path))
 
 
-def _of_the_loop(found: Any, db: str) -> Iterator[Step]:
-    """What the queue, the run and the forks ask for."""
+def of_the_loop(found: Any, db: str) -> Iterator[Step]:
+    """What the queue, the run, the forks and what lies too far back ask for, of a `Health`."""
+    from deja_tui.present.health import further_back
     from deja_tui.present.words import plural
 
     pending, approved = sum(found.pending.values()), found.queue.get("approved", 0)
@@ -98,6 +99,9 @@ def _of_the_loop(found: Any, db: str) -> Iterator[Step]:
         news = f"{plural(found.new_grains, 'grain')} new since the last run:"
         told = news if found.new_grains else "The last run is a week ago or longer:"
         yield Step("stale" if found.stale else "run", told, f"deja loop run{db}")
+    elif wider := further_back(found):
+        state, told = wider
+        yield Step("older", told, f"{state.next}{db} && deja loop run{db}")
     elif not (pending or approved or found.forks):
         told = "Nothing waits, and nothing is new since the last run. What each analyzer needs:"
         yield Step("settled", told, f"deja loop health{db}")

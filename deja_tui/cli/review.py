@@ -18,6 +18,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_file
+from deja_tui.cli.placing import option
 from deja_tui.engine.objects import Detail, Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present import plain
@@ -192,7 +193,7 @@ def review(db: Path | None, actor: str, allow_destructive: bool) -> None:
     with open_memory(db, actor=actor) as memory:
         rows = memory.loop.queue("pending")
         if not rows:
-            output.lines(["Nothing to review.", "next: deja loop run"])
+            output.lines(["Nothing to review.", f"next: deja loop run{option(db)}"])
             return
         walk = Walk(memory.loop, memory.clock, _ask, allow_destructive)
         walk.through([row.address for row in rows])

@@ -14,6 +14,7 @@ from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import open_memory, with_because, with_db, with_file, with_format
 from deja_tui.cli.paths import default_path
+from deja_tui.cli.placing import option
 
 _SEGMENT_VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "push": ("deja_tui.cli.sync", "push", "Add what is new here to a folder that copies share."),
@@ -45,7 +46,7 @@ def forks(namespace: str | None, db: Path | None, actor: str, as_json: bool) -> 
 
     output.lines(fork_lines(found, output.width()) or ["No forks."])
     if found:
-        output.lines(["next: deja merge ADDRESS --because REASON"])
+        output.lines([f"next: deja merge ADDRESS --because REASON{option(db)}"])
 
 
 def _fork(fork: Any) -> dict[str, Any]:

@@ -235,7 +235,7 @@ class Activation:
     ``state``: active, quiet (looked, found nothing), below_threshold, watching (what it needs is counted too short a
     time), cooling (all it finds was rejected lately), missing (a capability), disabled, failed. ``hint``: what would
     change it; of disabled the layer (file, policy, default, sync, flag), of failed the fault. ``until``: epoch ms of
-    watching and cooling.
+    watching and cooling. ``older``: so many of what is counted lie further back than the analyzer looks.
     """
 
     state: str
@@ -244,6 +244,7 @@ class Activation:
     unit: str = ""
     hint: str = ""
     until: int | None = None
+    older: int = 0
 
 
 @dataclass(frozen=True, slots=True)

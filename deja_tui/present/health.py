@@ -12,7 +12,7 @@ from deja_tui.engine.objects import Activation
 from deja_tui.engine.policy import Effective, EffectivePolicy
 from deja_tui.present.line import Line, Span, line, plain, wrap
 from deja_tui.present.words import age, amount, named, plural, ratio
-from deja_tui.text import clean, clip, compact_json, pad, utc
+from deja_tui.text import cells, clean, clip, compact_json, pad, utc
 
 _NAME_CELLS: Final = 24
 _LABEL_CELLS: Final = 14
@@ -38,9 +38,23 @@ def report(health: Health) -> list[Line]:
     return lines
 
 
-def health_lines(health: Health, width: int) -> list[str]:
-    """The report for a terminal or a pipe."""
-    return [clip(plain(one).rstrip(), width) for one in report(health)]
+def health_lines(health: Health, width: int, db: str = "") -> list[str]:
+    """The report for a terminal or a pipe; a command is never cut. ``db``: `` --db FILE`` where commands need it."""
+    whole = report(health)
+    facts = whole[: len(whole) - len(health.analyzers)]
+    lines = [clip(plain(one).rstrip(), width) for one in facts]
+    for state in health.analyzers:
+        lines += _with_command(plain(analyzer_line(state, health.at)).rstrip(), state, db, width)
+    return lines
+
+
+def _with_command(told: str, state: AnalyzerState, db: str, width: int) -> list[str]:
+    """A line with the command behind it, or below it where it does not fit."""
+    if not state.next:
+        return [clip(told, width)]
+    step = f"→ {clean(state.next, 120)}{db}"
+    whole = f"{told}  {step}"
+    return [whole] if cells(whole) <= width else [clip(told, width), f"      {step}"]
 
 
 def _labelled(label: str, *parts: str | Span | Line) -> Line:
@@ -135,14 +149,12 @@ def _policy(policy: EffectivePolicy) -> Line:
 
 
 def analyzer_line(state: AnalyzerState, now_ms: int) -> Line:
-    """One analyzer: its name, its state in counts, and the command that gets further."""
-    step = Span(f"  → {clean(state.next, 80)}", "key") if state.next else ""
+    """One analyzer: its name, and its state in counts."""
     look = "warning" if state.activation.state == "failed" else ""
     return line(
         "  ",
         Span(pad(short_id(state.id), _NAME_CELLS), "strong"),
         Span(told(state.activation, now_ms), look),
-        step,
     )
 
 
@@ -165,7 +177,8 @@ def told(activation: Activation, now_ms: int) -> str:
                 else "looked, found nothing"
             )
         case "below_threshold":
-            return f"needs {amount(activation.need, unit)}, has {activation.have:,}"
+            older = f" · {activation.older:,} older" if activation.older else ""
+            return f"needs {amount(activation.need, unit)}, has {activation.have:,}{older}"
         case "watching":
             until = f", until {utc(activation.until)}" if activation.until is not None else ""
             return f"still counting: {activation.have:,} of {amount(activation.need, unit)}{until}"
@@ -184,11 +197,12 @@ def told(activation: Activation, now_ms: int) -> str:
             return clean(activation.state, 40)
 
 
-def analyzers_lines(states: Sequence[AnalyzerState], now_ms: int, width: int) -> list[str]:
-    """Every analyzer with its state, and below it what it looks for and what of its settings is not as it comes."""
+def analyzers_lines(states: Sequence[AnalyzerState], now_ms: int, width: int, db: str = "") -> list[str]:
+    """Every analyzer with its state, and below it what it looks for and what of its settings is not as it comes. ``db``:
+    as in `health_lines`."""
     lines: list[str] = []
     for state in states:
-        lines.append(clip(plain(analyzer_line(state, now_ms)).strip(), width))
+        lines += _with_command(plain(analyzer_line(state, now_ms)).strip(), state, db, width)
         lines.append(clip(f"  {clean(state.manifest.description, 160)}", width))
         changed = _changed(state.settled)
         if changed:
@@ -211,8 +225,29 @@ def _changed(settled: Settled | None) -> str:
     return ", ".join(parts)
 
 
-def why_lines(state: AnalyzerState, now_ms: int, width: int) -> list[str]:
-    """One analyzer in full: what it is, its state, its settings with bounds and layer, and what to do."""
+def in_brief(health: Health, width: int) -> list[str]:
+    """What is held and what waits; where nothing does, the analyzers that have some of what they need."""
+    lines = [_held(health), _queue(health)]
+    for one in () if health.queue["pending"] else health.analyzers:
+        near = one.activation.have or one.activation.older
+        if one.activation.state == "below_threshold" and near:
+            lines.append(_labelled("nearest", f"{short_id(one.id)} {told(one.activation, health.at)}"))
+    return [clip(plain(one).rstrip(), width) for one in lines]
+
+
+def further_back(health: Health) -> tuple[AnalyzerState, str] | None:
+    """The analyzer that would find something if it looked further back, with a sentence that says so."""
+    state = next((one for one in health.analyzers if one.activation.older and one.next), None)
+    if state is None or state.settled is None:
+        return None
+    count, days = state.activation.older, state.settled.params["window_days"]
+    what = f"{plural(count, 'failure')} {'is' if count == 1 else 'are'} older than the window of {days} days"
+    return state, f"{what}. To look at {'it' if count == 1 else 'them'}, too:"
+
+
+def why_lines(state: AnalyzerState, now_ms: int, width: int, db: str = "") -> list[str]:
+    """One analyzer in full: what it is, its state, its settings with bounds and layer, and what to do. ``db``: as in
+    `health_lines`."""
     manifest = state.manifest
     lines = [f"{clean(state.id, 80)}  {clean(manifest.title, 80)}", f"  {clean(manifest.description, 200)}"]
     lines.append(f"  state: {told(state.activation, now_ms)}")
@@ -220,9 +255,8 @@ def why_lines(state: AnalyzerState, now_ms: int, width: int) -> list[str]:
     lines.append(f"  looked: {looked} · open {state.open} · applied {state.applied}")
     if state.settled is not None:
         lines += [f"  {one}" for one in _settings(manifest, state.settled)]
-    if state.next:
-        lines.append(f"next: {clean(state.next, 120)}")
-    return [clip(one, width) for one in lines]
+    lines = [clip(one, width) for one in lines]
+    return [*lines, f"next: {clean(state.next, 120)}{db}"] if state.next else lines
 
 
 def _settings(manifest: Any, settled: Settled) -> list[str]:
@@ -287,6 +321,7 @@ def activation_shape(activation: Activation) -> dict[str, Any]:
         "unit": activation.unit,
         "hint": activation.hint,
         "until": activation.until,
+        "older": activation.older,
     }
 
 

@@ -71,3 +71,12 @@ def plan_line(plan: Plan) -> str:
 def run_lines(outcome: RunOutcome, width: int = 80) -> list[str]:
     """What a run of the analyzers did."""
     return _texts(wrapped(shown.run(outcome), width, 4))
+
+
+def brief_run_lines(outcome: RunOutcome, rows: Sequence[QueueRow], now_ms: int, width: int) -> list[str]:
+    """What a run did and the first of what it found, ``rows`` in queue order."""
+    lines = _texts(wrapped(shown.run(outcome, brief=True), width, 4))
+    if rows:
+        lines += ["", *queue_lines(rows[: shown.FEW], now_ms, width)]
+    more = len(rows) - shown.FEW
+    return [*lines, f"and {more:,} more: deja loop list"] if more > 0 else lines

@@ -581,6 +581,7 @@ def _moved(found: Receipt) -> str:
 
 
 _LISTED: Final = 20
+FEW: Final = 5
 _NOT_STORED: Final[Mapping[str, str]] = {
     "below_floor": "below the severity floor",
     "duplicate": "found twice",
@@ -592,8 +593,10 @@ _NOT_STORED: Final[Mapping[str, str]] = {
 }
 
 
-def run(outcome: RunOutcome) -> list[Line]:
-    """What a run of the analyzers did."""
+def run(outcome: RunOutcome, *, brief: bool = False) -> list[Line]:
+    """What a run of the analyzers did. ``brief``: without who looked, what is switched off, and addresses."""
+    from deja_tui.engine.looking import DISABLED
+
     new = f"{plural(outcome.new_grains, 'new grain')}, {plural(outcome.new_error_events, 'new error')} since last time"
     if outcome.outcome == "skipped":
         why = clean(outcome.skip_reason or "no reason given", limit=120)
@@ -610,13 +613,16 @@ def run(outcome: RunOutcome) -> list[Line]:
     if outcome.dropped:
         told = {_NOT_STORED.get(reason, reason): count for reason, count in outcome.dropped.items()}
         lines.append(line(Span("not stored: ", "dim"), _tally(told)))
-    if outcome.analyzers_run:
+    if outcome.analyzers_run and not brief:
         names = ", ".join(analyzer_name(name) for name in outcome.analyzers_run)
         lines.append(line(Span("analyzers: ", "dim"), names))
     lines.extend(
         line(Span("left out: ", "dim"), analyzer_name(skipped.id), f" ({clean(skipped.reason, limit=200)})")
         for skipped in outcome.analyzers_skipped
+        if not (brief and skipped.reason == DISABLED)
     )
+    if brief and outcome.recommendations:
+        return lines
     digits = unique_length(outcome.recommendations)
     lines.extend(
         line(Span("recommendation ", "dim"), Span(short(address, digits), "address"))

@@ -62,7 +62,7 @@ def test_health_for_a_program_names_every_analyzer_with_its_reason(deja: Deja, d
     states = {one["id"]: one["activation"] for one in told["analyzers"]}
     assert states["loop.tool_failure/1"]["state"] == "active"
     assert states["loop.goal_stagnation/1"] == {
-        "state": "disabled", "have": 0, "need": 0, "unit": "", "hint": "default", "until": None,
+        "state": "disabled", "have": 0, "need": 0, "unit": "", "hint": "default", "until": None, "older": 0,
     }  # fmt: skip
     assert states["loop.cold_grains/1"]["state"] == "watching"
     assert told["queue"]["pending"] >= 8
@@ -74,9 +74,13 @@ def test_health_for_a_program_names_every_analyzer_with_its_reason(deja: Deja, d
 
 def test_a_run_ends_with_the_health_of_the_memory(deja: Deja, demo: Path) -> None:
     """A run that found nothing new says why, in lines and in JSON."""
-    done = deja("loop", "run", "--db", demo)
+    done = deja("loop", "run", "-v", "--db", demo)
     assert done.out.startswith("ran: ")
     assert done.out.endswith(deja("loop", "health", "--db", demo).out)
+    short = deja("loop", "run", "--db", demo).out.splitlines()
+    assert len(short) < 10
+    assert short[-4].startswith("queue         12 pending")
+    assert short[-1] == f"  deja ui --db {demo}   or   deja review --db {demo}"
     told = deja("loop", "run", "--db", demo, "--format", "json").json
     assert told["outcome"] == "ran"
     assert [one["id"] for one in told["health"]["analyzers"]] == NAMES
@@ -85,11 +89,11 @@ def test_a_run_ends_with_the_health_of_the_memory(deja: Deja, demo: Path) -> Non
 def test_a_gate_that_holds_says_one_line_but_the_first_run_on_a_file_reports(deja: Deja, blank: Path) -> None:
     """Issue 5, point 9: the first run prints the report even with nothing new."""
     first = deja("loop", "run", "--min-new", "100", "--db", blank)
-    assert (first.code, "analyzers\n" in first.out) == (0, True)
+    assert (first.code, "\nqueue         0 pending" in first.out) == (0, True)
     assert deja("loop", "run", "--db", blank, "--quiet").out == ""
     later = deja("loop", "run", "--min-new", "100", "--db", blank)
     assert (later.code, later.out.splitlines()[0]) == (0, "skipped: min_new_not_met")
-    assert "analyzers" not in later.out
+    assert "queue" not in later.out
     assert "health" not in deja("loop", "run", "--min-new", "100", "--db", blank, "--format", "json").json
 
 
@@ -97,7 +101,10 @@ def test_quiet_prints_nothing_on_stdout_whatever_comes(deja: Deja, blank: Path) 
     """One line on stderr when something was stored or applied, none otherwise."""
     twins(blank)
     done = deja("loop", "run", "--quiet", "--db", blank, "--policy", POLICIES / "team.json")
-    assert (done.out, done.err) == ("", "deja: 1 new, 0 refreshed, 1 applied by policy; deja loop list\n")
+    assert (done.out, done.err) == (
+        "",
+        f"deja: 1 new, 0 refreshed, 1 applied by policy; deja loop list --db {blank}\n",
+    )
     again = deja("loop", "run", "--quiet", "--db", blank)
     assert (again.out, again.err) == ("", "")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,28 @@ def test_each_state_of_a_file_has_its_next_step(
     assert {"stale", "quiet"} <= set(states(deja))
     for step in deja("next", "--format", "json").json["next"]:
         assert step["command"].startswith("deja ")
+
+
+def test_failures_older_than_the_window_are_told_with_the_command_that_looks_at_them(
+    deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run, `deja next` and `deja why` say so; both commands of the step do what they say."""
+    path = tmp_path / "own.deja"
+    monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW - 120 * DAY))
+    for _ in range(3):
+        assert deja("record-tool-call", "refund", "rate limited", "--error", "--db", path).code == 0
+    monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW))
+    short = deja("loop", "run", "--db", path).out
+    assert "3 failures are older than the window of 30 days. To look at them, too:\n" in short
+    assert "tool_failure needs 3 failures of one kind in the last 30 days, has 0 · 3 older\n" in short
+    told = {step["state"]: step for step in deja("next", "--db", path, "--format", "json").json["next"]}
+    assert set(told) == {"older", "quiet"}
+    set_, run = told["older"]["command"].split(" && ")
+    assert f"next: {set_}\n" in deja("why", "tool_failure", "--db", path).out
+    for command in (set_, run):
+        done = deja(*shlex.split(command)[1:])
+        assert done.code == 0
+    assert "1 recommendation to review" in done.out
 
 
 def test_a_memory_where_nothing_waits_is_not_sent_to_run_again(deja: Deja, tmp_path: Path) -> None:

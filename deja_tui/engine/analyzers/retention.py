@@ -60,7 +60,7 @@ class RetentionSweep:
 
     def probe(self, ctx: Context) -> Activation:
         if not ctx.params["max_age_days"]:
-            hint = f"deja loop set {self.manifest.id} max_age_days=DAYS"
+            hint = "deja loop set retention_sweep.max_age_days=DAYS --because WHY"
             return Activation("below_threshold", 0, 1, "days of a declared age", hint)
         count = sum(found.total for found in _overdue(ctx))
         return Activation("active" if count else "quiet", count, 1, "grains past the declared age")

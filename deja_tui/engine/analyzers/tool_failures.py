@@ -23,7 +23,7 @@ from deja_tui.engine.analyzer import DAY_MS, Context, Covered, Manifest, Param
 from deja_tui.engine.doc_edits import ROOT, diff_of
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.faults import LoopError
-from deja_tui.engine.identity import digest12
+from deja_tui.engine.identity import digest12, identity
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import (
     Add,
@@ -49,6 +49,8 @@ INSTRUCTIONS: Final = (
 _SHOWN: Final = 120
 _EXAMPLE: Final = 200
 _EXAMPLE_READ: Final = 4_096
+_LONGER: Final = (60, 90, 180, 365, 730, 1_825, 3_650)
+_WIDER: Final = "deja loop set tool_failure.window_days={days} --because 'older failures count, too'"
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 
 
@@ -65,7 +67,7 @@ class ToolFailures:
             Param("min_count", "int", 3, 1, 1_000, "fewest failures of one kind"),
             Param("min_rate", "float", 0.4, 0.0, 1.0, "smallest share of the tool's calls"),
             Param("min_abs", "int", 50, 1, 100_000, "so many failures fire whatever their share"),
-            Param("window_days", "int", 30, 1, 365, "days that are looked at"),
+            Param("window_days", "int", 30, 1, _LONGER[-1], "days that are looked at"),
         ),
     )
 
@@ -83,7 +85,9 @@ class ToolFailures:
         if any(_fires(ctx.params, cluster) for cluster in clusters):
             return Activation("active", most, need, _unit(ctx))
         state = "quiet" if most >= need else "below_threshold"
-        return Activation(state, most, need, _unit(ctx), "deja import claude-code PATH")
+        older, days = _before(ctx, sum(cluster.count for cluster in clusters))
+        hint = _WIDER.format(days=days) if days else "" if older else "deja import claude-code PATH"
+        return Activation(state, most, need, _unit(ctx), hint, older=older)
 
     def _draft(self, ctx: Context, cluster: FailureCluster) -> Draft | None:
         target = _target(cluster.tool, cluster.signature)
@@ -182,6 +186,33 @@ def _unit(ctx: Context) -> str:
 
 def _since(ctx: Context) -> int:
     return ctx.now_ms - int(ctx.params["window_days"]) * DAY_MS
+
+
+def _before(ctx: Context, inside: int) -> tuple[int, int]:
+    """(failures before the window, the days of a longer one in which something new fires; 0: in none of `_LONGER`).
+
+    Longer windows are counted only where more has failed than this one holds.
+    """
+    if ctx.read.position().errors <= inside:
+        return 0, 0
+    past = ctx.read.tool_failures(0, ctx.now_ms, 0, ctx.namespaces)
+    older = sum(cluster.count for cluster in past) - inside
+    if not any(cluster.count >= ctx.params["min_count"] for cluster in past):
+        return older, 0
+    return older, next((days for days in _LONGER if _fire_within(ctx, days)), 0)
+
+
+def _fire_within(ctx: Context, days: int) -> bool:
+    if days <= ctx.params["window_days"]:
+        return False
+    found = ctx.read.tool_failures(ctx.now_ms - days * DAY_MS, ctx.now_ms, 0, ctx.namespaces)
+    return any(_fires(ctx.params, cluster) and not _was_found(ctx, cluster) for cluster in found)
+
+
+def _was_found(ctx: Context, cluster: FailureCluster) -> bool:
+    """Whether this memory ever recommended something about a cluster: what is decided is not asked for again."""
+    key = identity(ctx.family, _target(cluster.tool, cluster.signature), ACTION)
+    return bool(ctx.books and ctx.books.of(key))
 
 
 def _again(ctx: Context, cluster: FailureCluster, after: int) -> FailureCluster | None:

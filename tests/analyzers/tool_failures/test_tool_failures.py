@@ -16,7 +16,7 @@ from deja_tui.engine.identity import digest12
 from deja_tui.engine.objects import Activation, Recommendation
 from deja_tui.engine.operations import Add, DocEdit, Supersede, digest
 from deja_tui.engine.pipeline import AnalyzerConfig
-from deja_tui.engine.reader import Reader
+from deja_tui.engine.reader import Books, Reader
 from deja_tui.engine.substrate import NewGrain, Substrate
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.reference import ReferenceSubstrate
@@ -326,6 +326,33 @@ def test_probe_says_why_it_is_quiet(fill: Fill, state: str, have: int) -> None:
     told = analyzer.probe(context)
     assert isinstance(told, Activation)
     assert (told.state, told.have, told.need) == (state, have, 3)
+
+
+def probed(substrate: Substrate) -> Activation:
+    analyzer = ToolFailures()
+    books = Books(substrate)
+    context = Context(
+        Reader(substrate), analyzer.manifest.resolve({}), NOW, None, "loop.tool_failure", books=books
+    )
+    return analyzer.probe(context)
+
+
+def test_what_failed_before_the_window_is_counted_and_the_window_that_finds_it_named() -> None:
+    """Old transcripts are not an empty finding: how many failures they hold, and the setting under which one fires."""
+    substrate = ReferenceSubstrate()
+    calls(substrate, "t", "boom", 4, at=NOW - 120 * DAY)
+    calls(substrate, "u", "bang", 2, at=NOW - 400 * DAY)
+    told = probed(substrate)
+    assert (told.state, told.have, told.older) == ("below_threshold", 0, 6)
+    assert told.hint.startswith("deja loop set tool_failure.window_days=180 --because ")
+    assert len(found(substrate, window_days=180)) == 1
+    assert probed(substrate).hint == "", "what was found once is not asked for again"
+    few = ReferenceSubstrate()
+    calls(few, "t", "boom", 2, at=NOW - 120 * DAY)
+    assert (probed(few).older, probed(few).hint) == (2, ""), "no window finds it"
+    lost = ReferenceSubstrate()
+    calls(lost, "t", "boom", 3, at=NOW - 4_000 * DAY)
+    assert (probed(lost).older, probed(lost).hint) == (3, ""), "none that can be set"
 
 
 # --- the instruction document (D27) ------------------------------------------------------------------
