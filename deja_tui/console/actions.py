@@ -190,6 +190,13 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "overview.stop", ("escape", "h", "left"), "stop a run at its next pause", ("overview", "analyzers")
     ),
+    Action(
+        "overview.sort",
+        ("o",),
+        "sort: as they come, most first, by name",
+        ("overview", "analyzers", "outcomes"),
+        hint="sort",
+    ),
     Action("overview.verify", ("V",), "verify file and audit chains", ("overview",), hint="verify"),
     Action(
         "queue.approve", ("a",), "approve, asks BECAUSE", ("queue", "detail", "walker"), "review", "approve"

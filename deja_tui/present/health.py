@@ -80,9 +80,13 @@ def _checked(health: Health) -> Line:
     if health.claims:
         claimed = ", ".join(f"{count:,} {clean(status, 32)}" for status, count in health.claims.items())
         told.append(f" · grains that declare it: {claimed}")
-    ago = "unknown" if health.last_verify is None else f"{age(health.at - health.last_verify)} ago"
-    told.append(f" · last whole verify {ago}")
+    told.append(f" · the file {verified(health.last_verify, health.at)}")
     return _labelled("checked", *told)
+
+
+def verified(last: int | None, now_ms: int) -> str:
+    """When a whole file was last found sound: ``verified 2h ago``, ``never verified``."""
+    return "never verified" if last is None else f"verified {age(max(0, now_ms - last))} ago"
 
 
 def _grown(health: Health) -> Line:
@@ -180,8 +184,8 @@ def told(activation: Activation, now_ms: int) -> str:
             older = f" · {activation.older:,} older" if activation.older else ""
             return f"needs {amount(activation.need, unit)}, has {activation.have:,}{older}"
         case "watching":
-            until = f", until {utc(activation.until)}" if activation.until is not None else ""
-            return f"still counting: {activation.have:,} of {amount(activation.need, unit)}{until}"
+            until = f", until {utc(activation.until)[:10]}" if activation.until is not None else ""
+            return f"counting: {activation.have:,} of {amount(activation.need, unit)}{until}"
         case "cooling":
             until = f"in {age(activation.until - now_ms)}" if activation.until is not None else "later"
             return f"{amount(activation.have, unit)}, the first may return {until}"
@@ -208,6 +212,36 @@ def analyzers_lines(states: Sequence[AnalyzerState], now_ms: int, width: int, db
         if changed:
             lines.append(clip(f"  {changed}", width))
     return lines
+
+
+def brief(activation: Activation) -> str:
+    """The state of an analyzer in a word or two with its counts, for a column that does not hold `told`."""
+    match activation.state:
+        case "active":
+            return f"fires: {activation.have:,}"
+        case "quiet":
+            return "quiet"
+        case "below_threshold":
+            return f"has {activation.have:,} of {activation.need:,}"
+        case "watching":
+            return f"{activation.have:,} of {activation.need:,}"
+        case "missing":
+            return "needs more"
+        case "disabled":
+            return "off"
+        case _:
+            return clean(activation.state, 12)
+
+
+def state_told(activation: Activation, now_ms: int, room: int) -> str:
+    """`told` where it fits into ``room`` cells, else `brief`."""
+    whole = told(activation, now_ms)
+    return whole if cells(whole) <= room else brief(activation)
+
+
+def command_of(state: AnalyzerState, file: str) -> str:
+    """The command that gets an analyzer further with a memory; ``file`` as a shell takes it. Empty: nothing to do."""
+    return f"{clean(state.next, 120)} --db {clean(file, 200)}" if state.next else ""
 
 
 def _changed(settled: Settled | None) -> str:

@@ -10,8 +10,8 @@ from typing import Final
 
 from deja_tui.engine.objects import QueueRow
 from deja_tui.engine.outcomes import Outcome, Reviewed
-from deja_tui.present.line import Line, Span, line, wrapped
-from deja_tui.present.outcomes import counts, heading, row, span, word
+from deja_tui.present.line import Line, Span, line, width, wrapped
+from deja_tui.present.outcomes import brief, heading, row, span, word
 from deja_tui.present.recommendation import analyzer_name
 from deja_tui.present.words import short
 from deja_tui.text import clip, pad, utc
@@ -20,7 +20,13 @@ _NAME: Final = 22
 _COLUMNS: Final = ("pending", "approved", "rejected", "applied", "rolled_back", "expired")
 _TITLES: Final = ("pending", "approved", "rejected", "applied", "undone", "expired")
 _CELLS: Final = 9
+# Where the titles do not fit they are shorter; the counts stand whole below the list.
+_SHORT: Final = ("pend", "appr", "rej", "appl", "undo", "exp")
+_FEW_CELLS: Final = 6
 _VERDICT: Final = 11
+_SPAN: Final = 7
+# The orders that the analyzers can stand in; the measurements of each stay below it.
+ORDERS: Final = ("name", "most applied", "newest measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +67,44 @@ def _key(outcome: Outcome) -> str:
     return f"{outcome.recommendation} {outcome.horizon_ms} {outcome.measured_at}"
 
 
-def head() -> Line:
+def ordered(found: Sequence[Entry], order: str) -> list[Entry]:
+    """Rows in one of `ORDERS`: as `entries` gives them, or with the analyzers in another order."""
+    if order not in ORDERS[1:]:
+        return list(found)
+    groups: dict[str, list[Entry]] = {}
+    for one in found:
+        groups.setdefault(one.analyzer, []).append(one)
+    applied = _COLUMNS.index("applied")
+
+    def newest(group: Sequence[Entry]) -> int:
+        return max((one.reviewed.outcome.measured_at for one in group if one.reviewed), default=0)
+
+    by = newest if order == ORDERS[2] else lambda group: group[0].counts[applied]
+    return [one for group in sorted(groups.values(), key=lambda group: -by(group)) for one in group]
+
+
+def _cells(room: int) -> tuple[int, Sequence[str]]:
+    return (_CELLS, _TITLES) if room >= _NAME + _CELLS * len(_TITLES) else (_FEW_CELLS, _SHORT)
+
+
+def head(room: int) -> Line:
     """The titles of the columns."""
-    return line(Span(pad("analyzer", _NAME) + "".join(f"{title:>{_CELLS}}" for title in _TITLES), "dim"))
+    cells, titles = _cells(room)
+    return line(Span(pad("analyzer", _NAME) + "".join(f"{title:>{cells}}" for title in titles), "dim"))
 
 
-def entry_row(entry: Entry) -> Line:
-    """The counts of an analyzer, or ``a41f09c2  changed  1 day: 5 of 6 calls … before, 1 of 9 after``."""
+def entry_row(entry: Entry, room: int) -> Line:
+    """The counts of an analyzer, or ``a41f09c2  changed  1 day  failed 5 of 6 → 1 of 9 calls  2026-03-15``."""
     if entry.reviewed is not None:
         outcome = entry.reviewed.outcome
         verdict = Span(pad(word(outcome), _VERDICT), "strong")
-        told = f"{span(outcome.horizon_ms)}: {counts(outcome)}"
-        return line("  ", Span(short(outcome.recommendation), "address"), "  ", verdict, "  ", told)
+        told = f"{pad(span(outcome.horizon_ms), _SPAN)}  {brief(outcome)}"
+        shown = line("  ", Span(short(outcome.recommendation), "address"), "  ", verdict, "  ", told)
+        when = utc(outcome.measured_at)[:10]
+        return line(shown, Span(f"  {when}", "dim")) if width(shown) + 2 + len(when) <= room else shown
     name = pad(clip(analyzer_name(entry.analyzer), _NAME), _NAME)
-    return line(Span(name, "strong"), "".join(f"{count:>{_CELLS},}" for count in entry.counts))
+    cells, _ = _cells(room)
+    return line(Span(name, "strong"), "".join(f"{count:>{cells},}" for count in entry.counts))
 
 
 def entry_lines(entry: Entry, room: int) -> list[Line]:

@@ -26,9 +26,11 @@ _HOUR_MS: Final = 3_600_000
 
 
 def word(outcome: Outcome) -> str:
-    """unchanged, changed, fewer, more, or no baseline."""
+    """unchanged, changed, fewer, more, no baseline, or no calls: a span without a call compares with nothing."""
     if outcome.before is None:
         return "no baseline"
+    if outcome.metric == TOOL_ERRORS and not (outcome.before_n and outcome.after_n):
+        return "no calls"
     if outcome.before == outcome.after:
         return "unchanged"
     if min(outcome.before_n, outcome.after_n) < ENOUGH:
@@ -45,6 +47,13 @@ def span(ms: int) -> str:
 
 def counts(outcome: Outcome) -> str:
     """``5 of 6 calls failed that way before, 1 of 9 after``: both counts, each out of how many."""
+    if outcome.metric == TOOL_ERRORS and outcome.before is not None:
+        if not (outcome.before_n or outcome.after_n):
+            return "no calls before, none after"
+        if not outcome.after_n:
+            return f"{_count(outcome.metric, outcome.before, outcome.before_n)} before, no calls after"
+        if not outcome.before_n:
+            return f"no calls before, {_count(outcome.metric, outcome.after, outcome.after_n)} after"
     after = _count(outcome.metric, outcome.after, outcome.after_n)
     if outcome.before is None:
         reach = f"nothing to compare with: the record does not reach {span(outcome.horizon_ms)} further back"
@@ -54,6 +63,8 @@ def counts(outcome: Outcome) -> str:
 
 def _count(metric: str, found: int, out_of: int) -> str:
     if metric == TOOL_ERRORS:
+        if not out_of:
+            return "no calls"
         return f"{found:,} of {plural(out_of, 'call')} failed that way"
     if metric == CONTRADICTIONS:
         return plural(found, "value that conflicts", "values that conflict")
@@ -64,6 +75,21 @@ def _short(outcome: Outcome) -> str:
     if outcome.metric == CONTRADICTIONS:
         return f"{outcome.after:,}"
     return f"{outcome.after:,} of {outcome.after_n:,}"
+
+
+def brief(outcome: Outcome) -> str:
+    """``failed 5 of 6 → 1 of 9 calls``: both counts on a row."""
+    before, after = outcome.before, outcome.after
+    if outcome.metric == CONTRADICTIONS:
+        return f"conflicts {'?' if before is None else f'{before:,}'} → {after:,}"
+    if before is not None and not (outcome.before_n or outcome.after_n):
+        return "no calls → no calls"
+    told = (
+        "?" if before is None else f"{before:,} of {outcome.before_n:,}" if outcome.before_n else "no calls"
+    )
+    return f"failed {told} → " + (
+        f"{after:,} of {outcome.after_n:,} calls" if outcome.after_n else "no calls"
+    )
 
 
 def heading(one: Reviewed) -> Line:
@@ -77,7 +103,7 @@ def row(outcome: Outcome) -> Line:
     """One span: ``7 days: 5 of 6 calls failed that way before, 1 of 9 after: changed``."""
     told = word(outcome)
     parts: tuple[str | Span, ...] = (f"{span(outcome.horizon_ms)}: ", counts(outcome))
-    return line(*parts) if told == "no baseline" else line(*parts, ": ", Span(told, "strong"))
+    return line(*parts) if told in ("no baseline", "no calls") else line(*parts, ": ", Span(told, "strong"))
 
 
 def blocks(found: Sequence[Reviewed]) -> list[list[Line]]:

@@ -10,13 +10,15 @@ from typing import Any, Final
 from deja_tui.engine.analyzer import Manifest
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import RunOutcome
-from deja_tui.present.health import report, short_id, told, why_lines
-from deja_tui.present.line import Line, Span, line
+from deja_tui.present.health import command_of, report, short_id, state_told, why_lines
+from deja_tui.present.line import Line, Span, heading, line
 from deja_tui.present.words import age, plural
 from deja_tui.text import clean, pad
 
 _LABEL: Final = 14
-_NAME: Final = 20
+_NAME: Final = 22
+# The orders that analyzers can stand in.
+ORDERS: Final = ("as they come", "most open", "name")
 _UNITS: Final = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))
 
 
@@ -37,9 +39,17 @@ def size(count: int) -> str:
 
 
 def facts(
-    health: Health, stats: Mapping[str, Any] | None, verified: Verified | None, file: str
+    health: Health,
+    stats: Mapping[str, Any] | None,
+    verified: Verified | None,
+    file: str,
+    *,
+    copies: bool = True,
 ) -> list[Line]:
-    """What the memory holds and how its loop stands: the lines of `present.health`, then the file itself (D55)."""
+    """What the memory holds and how its loop stands: the lines of `present.health`, then the file itself (D55).
+
+    ``copies``: also the command that copies the file, which takes a row more in a narrow window.
+    """
     if verified is not None and not verified.faults and verified.at > (health.last_verify or 0):
         # One that was made here counts, also where nothing could be kept of it.
         health = replace(health, last_verify=min(verified.at, health.at))
@@ -50,7 +60,7 @@ def facts(
         sizes = f"{size(int(stats['file_bytes']))}, log {size(int(stats['log_bytes']))}"
         copy = f"deja bundle copy.mgb --db {clean(file, 120)}"
         checked = _verified(verified, health.at)
-        kept = line(sizes, " · ", checked, " · ", Span("a copy: ", "dim"), copy)
+        kept = line(sizes, " · ", checked, *((" · ", Span("a copy: ", "dim"), copy) if copies else ()))
         lines.append(line(Span(pad("file", _LABEL), "dim"), kept))
     if not health.live:
         lines.append(
@@ -69,18 +79,30 @@ def _verified(found: Verified | None, now_ms: int) -> Line:
     return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify")
 
 
-def analyzer_row(state: AnalyzerState, now_ms: int) -> Line:
-    """``tool_failure  fires: 3 clusters  → deja loop run``."""
+def ordered(states: Sequence[AnalyzerState], order: str) -> list[AnalyzerState]:
+    """Analyzers in one of `ORDERS`."""
+    if order == ORDERS[1]:
+        return sorted(states, key=lambda one: -one.open)
+    return sorted(states, key=lambda one: short_id(one.id)) if order == ORDERS[2] else list(states)
+
+
+def analyzer_row(state: AnalyzerState, now_ms: int, room: int) -> Line:
+    """``tool_failure  fires: 3 clusters``."""
     look = {"failed": "error", "active": "strong"}.get(state.activation.state, "")
-    told_ = Span(told(state.activation, now_ms), look)
-    step = Span(f"  → {clean(state.next, 80)}", "dim") if state.next else ""
-    return line(f"{pad(short_id(state.id), _NAME)} ", told_, step)
+    told_ = Span(state_told(state.activation, now_ms, room - _NAME - 1), look)
+    return line(f"{pad(short_id(state.id), _NAME)} ", told_)
+
+
+def list_rule(state: AnalyzerState | None, file: str, room: int) -> Line:
+    """The rule above the list, with the command that gets the selected analyzer further."""
+    command = command_of(state, file) if state is not None else ""
+    return heading(f"Analyzers -- next: {command}" if command else "Analyzers", room)
 
 
 def why(state: AnalyzerState, now_ms: int, room: int) -> list[Line]:
     """One analyzer in full, for the pane beside the list."""
     first, *rest = why_lines(state, now_ms, 10_000)
-    return [line(Span(first, "strong")), *(line(one) for one in rest)]
+    return [line(Span(first, "strong")), *(line(one) for one in (rest[:-1] if state.next else rest))]
 
 
 def ran(outcomes: Sequence[RunOutcome], done: int, of: int, file: str) -> Line:

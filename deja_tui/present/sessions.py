@@ -31,7 +31,7 @@ from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sessions import Thread
 from deja_tui.text import clean, error_signature, utc
 
-_LAST: Final = 12
+_LAST: Final = 8
 _EVENTS: Final = 9
 _ERRORS: Final = 8
 _CITED: Final = 22
@@ -76,10 +76,10 @@ def list_head(room: int) -> Line:
 def thread_row(
     name: str | None, thread: Thread, citing: Sequence[Citing] | None, now_ms: int, room: int
 ) -> Line:
-    """``sess-42      12m ago        48       6  1 pending``. None: not read yet."""
+    """``sess-42      12m        48       6  1 pending``. None: not read yet."""
     if name is None:
         return UNREAD
-    last = f"{age(max(0, now_ms - thread.last))} ago"
+    last = age(max(0, now_ms - thread.last))
     return line(
         pad(line(named(name, limit=_NAME)), name_room(room)),
         Span(f"{last:>{_LAST}}", "dim"),

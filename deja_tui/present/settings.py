@@ -10,7 +10,7 @@ from typing import Any, Final
 from deja_tui.engine.analyzer import Param
 from deja_tui.engine.health import AnalyzerState
 from deja_tui.engine.objects import SEVERITIES
-from deja_tui.present.health import told
+from deja_tui.present.health import command_of, state_told, told
 from deja_tui.present.line import Line, Span, line, wrapped
 from deja_tui.present.recommendation import analyzer_name
 from deja_tui.present.words import age
@@ -24,8 +24,8 @@ LAYERS: Final[Mapping[str, str]] = {
     "sync": "another copy",
 }
 NAME_MOST: Final = 24
-_SETTING: Final = 18
-_VALUE: Final = 18
+_SETTING: Final = 17
+_VALUE: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def list_head(cells: int) -> Line:
     return line(Span(f"on  {pad('analyzer', cells)}  tier  {pad('looked', 6)}  open  state", "dim"))
 
 
-def list_row(state: AnalyzerState, cells: int, now_ms: int) -> Line:
+def list_row(state: AnalyzerState, cells: int, now_ms: int, room: int) -> Line:
     """``on  tool_failure/1  T0  2h  3  fires: …``."""
     on = state.settled is not None and state.settled.enabled
     looked = "never" if state.looked_at is None else age(now_ms - state.looked_at)
@@ -130,7 +130,9 @@ def list_row(state: AnalyzerState, cells: int, now_ms: int) -> Line:
     tier = pad(clean(state.manifest.tier, 4), 4)
     rest = f"{'on ' if on else 'off'} {name}  {tier}  {pad(looked, 6)}  {state.open:>4}  "
     look = "error" if state.activation.state == "failed" else ""
-    return line(Span(rest, "" if on else "dim"), Span(told(state.activation, now_ms), look))
+    return line(
+        Span(rest, "" if on else "dim"), Span(state_told(state.activation, now_ms, room - len(rest)), look)
+    )
 
 
 def setting_row(setting: Setting) -> Line:
@@ -154,7 +156,7 @@ def setting_lines(setting: Setting, room: int) -> list[Line]:
     )
 
 
-def analyzer_lines(state: AnalyzerState, now_ms: int, room: int) -> list[Line]:
+def analyzer_lines(state: AnalyzerState, now_ms: int, room: int, file: str) -> list[Line]:
     """What an analyzer is, how it stands, and its settings."""
     on = state.settled is not None and state.settled.enabled
     by = LAYERS.get(state.settled.enabled_by, "") if state.settled else ""
@@ -165,5 +167,5 @@ def analyzer_lines(state: AnalyzerState, now_ms: int, room: int) -> list[Line]:
         line(Span("switch ", "dim"), "on" if on else "off", Span(f", {by}", "dim")),
     ]
     if state.next:
-        lines.append(line(Span("next ", "dim"), Span(clean(state.next, 120), "key")))
+        lines.append(line(Span("next ", "dim"), Span(command_of(state, file), "key")))
     return [*wrapped(lines, room, 2), *(setting_row(one) for one in settings(state))]

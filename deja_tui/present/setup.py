@@ -20,6 +20,7 @@ from deja_tui.engine.operations import DefineQuery, DocEdit, digest
 from deja_tui.engine.policy import Policy
 from deja_tui.errors import DejaError
 from deja_tui.present.edits import defined, edited
+from deja_tui.present.health import verified
 from deja_tui.present.line import Line, Span, heading, joined, line, pad, wrapped
 from deja_tui.present.words import LITERAL_LIMIT, fenced, named, plural
 from deja_tui.standing import Standing
@@ -298,9 +299,9 @@ class _Told:
             )
         elif faults == 0 or found.verified is not None:
             at = found.at if faults == 0 else found.verified or 0
-            state, told = OK, line(f"found sound {age(max(0, found.at - at))} ago")
+            state, told = OK, line(verified(at, found.at))
         else:
-            state, told = UNDONE, line("never verified")
+            state, told = UNDONE, line(verified(None, found.at))
         return Row(
             "integrity",
             "integrity",

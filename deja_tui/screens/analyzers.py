@@ -17,6 +17,7 @@ from deja_tui.errors import DejaError
 from deja_tui.present import settings as shown
 from deja_tui.present.health import short_id
 from deja_tui.present.line import Line, Span, line, wrapped
+from deja_tui.present.overview import ORDERS, ordered
 from deja_tui.present.recommendation import analyzer_name
 from deja_tui.present.recommendation import run as run_lines
 from deja_tui.present.words import plural
@@ -152,6 +153,7 @@ class AnalyzersScreen(SettingScreen):
     """A row an analyzer; below or beside it what the selected one is and how it is set."""
 
     scope = "analyzers"
+    orders = ORDERS
     DEFAULT_CSS = f"""
     AnalyzersScreen #list {{ height: 1fr; }}
     AnalyzersScreen #about {{ height: {BELOW}; }}
@@ -173,7 +175,12 @@ class AnalyzersScreen(SettingScreen):
 
     @property
     def state(self) -> AnalyzerState | None:
-        return self.states[self.listing.selected] if self.states else None
+        return self.ordered[self.listing.selected] if self.states else None
+
+    @property
+    def ordered(self) -> list[AnalyzerState]:
+        """The analyzers in the order they are shown in."""
+        return ordered(self.states or (), self.order)
 
     def about(self, what: str) -> None:
         self.wanted = what
@@ -188,23 +195,25 @@ class AnalyzersScreen(SettingScreen):
     def select(self) -> None:
         """Put the mark on the analyzer that a link names, by its id or a start of its name."""
         wanted, self.wanted = self.wanted, ""
-        for place, state in enumerate(self.states or ()):
+        for place, state in enumerate(self.ordered):
             if state.id == wanted or state.manifest.family == wanted or short_id(state.id).startswith(wanted):
                 self.listing.move_to(place)
                 return
         self.say(f"there is no analyzer {wanted}", "warning")
 
     def draw(self) -> None:
-        states = self.states
+        states = self.ordered
         place = f"{self.listing.selected + 1}/{len(states)}" if states else ""
-        self.place_title(place)
-        self.set_hints(without=() if states else ("open", "switch", "run", "found"))
+        self.place_title(place, self.order_told)
+        self.set_hints(without=() if states else ("open", "switch", "run", "found", "sort"))
         self.part(Pager, "about").edge = self.wide
         if states:
             cells, now_ms = shown.name_cells(states), self.console_app.now_ms()
+            room = (SIDE_ROOM if self.wide else self.app.size.width) - 1
             self.part(OneLine, "head").show(line(" ", shown.list_head(cells)))
             self.listing.show(
-                [state.id for state in states], lambda index: shown.list_row(states[index], cells, now_ms)
+                [state.id for state in states],
+                lambda index: shown.list_row(states[index], cells, now_ms, room),
             )
         else:
             self.listing.show([], lambda index: (), self.emptiness())
@@ -213,7 +222,7 @@ class AnalyzersScreen(SettingScreen):
 
     def row_sections(self) -> list[int]:
         """Where those that are on and those that are off take turns."""
-        on = [one.settled is not None and one.settled.enabled for one in self.states or ()]
+        on = [one.settled is not None and one.settled.enabled for one in self.ordered]
         return [n for n, state in enumerate(on) if n == 0 or state != on[n - 1]]
 
     def emptiness(self) -> list[Line]:
@@ -224,12 +233,16 @@ class AnalyzersScreen(SettingScreen):
     def draw_about(self) -> None:
         state = self.state
         room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
-        lines = shown.analyzer_lines(state, self.console_app.now_ms(), room) if state else []
+        lines = (
+            shown.analyzer_lines(state, self.console_app.now_ms(), room, self.console_app.quoted_file)
+            if state
+            else []
+        )
         self.part(Pager, "about").show(lines)
 
     def moved(self) -> None:
         states = self.states or ()
-        self.place_title(f"{self.listing.selected + 1}/{len(states)}")
+        self.place_title(f"{self.listing.selected + 1}/{len(states)}", self.order_told)
         self.draw_about()
 
     def do_open(self) -> None:
@@ -278,7 +291,9 @@ class AnalyzerScreen(SettingScreen):
         self.set_hints(without=() if found else ("edit",))
         if state is not None:
             room = self.app.size.width
-            lines = shown.analyzer_lines(state, self.console_app.now_ms(), room - 1)
+            lines = shown.analyzer_lines(
+                state, self.console_app.now_ms(), room - 1, self.console_app.quoted_file
+            )
             self.part(Pager, "facts").show([line(" ", one) for one in lines[: len(lines) - len(found)]])
         none = line(
             Span(" A layer sets something this analyzer does not take: see its state above.", "warning")

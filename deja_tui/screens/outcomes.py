@@ -44,6 +44,7 @@ class OutcomesScreen(TypingScreen):
     """A row an analyzer and a row a measurement; below or beside them the selected one with both spans."""
 
     scope = "outcomes"
+    orders = shown.ORDERS
     DEFAULT_CSS = f"""
     OutcomesScreen #list {{ height: 1fr; }}
     OutcomesScreen #about {{ height: {BELOW}; }}
@@ -68,7 +69,12 @@ class OutcomesScreen(TypingScreen):
     @property
     def entry(self) -> shown.Entry | None:
         """The selected row."""
-        return self.entries[self.listing.selected] if self.entries else None
+        return self.ordered[self.listing.selected] if self.entries else None
+
+    @property
+    def ordered(self) -> list[shown.Entry]:
+        """The rows in the order they are shown in."""
+        return shown.ordered(self.entries or (), self.order)
 
     def load(self) -> None:
         self.count_pending()
@@ -101,20 +107,23 @@ class OutcomesScreen(TypingScreen):
     def select(self) -> None:
         """Put the mark on what a link is about: a recommendation that was measured, or an analyzer."""
         wanted, self.wanted = self.wanted, ""
-        for place, entry in enumerate(self.entries or ()):
+        for place, entry in enumerate(self.ordered):
             if entry.key.startswith(wanted):
                 self.listing.move_to(place)
                 return
         self.say(f"nothing was measured of {wanted[:12]} yet", "warning")
 
     def draw(self) -> None:
-        entries = self.entries
-        self.place_title(f"{self.listing.selected + 1}/{len(entries)}" if entries else "")
-        self.set_hints(without=() if entries else ("open",))
+        entries = self.ordered
+        self.place_title(f"{self.listing.selected + 1}/{len(entries)}" if entries else "", self.order_told)
+        self.draw_hints()
+        room = (SIDE_ROOM if self.wide else self.app.size.width) - 1
         self.part(Pager, "about").edge = self.wide
         if entries:
-            self.part(OneLine, "head").show(line(" ", shown.head()))
-            self.listing.show([one.key for one in entries], lambda index: shown.entry_row(entries[index]))
+            self.part(OneLine, "head").show(line(" ", shown.head(room)))
+            self.listing.show(
+                [one.key for one in entries], lambda index: shown.entry_row(entries[index], room)
+            )
         else:
             self.part(OneLine, "head").show(())
             self.listing.show([], lambda index: (), self.emptiness())
@@ -137,8 +146,17 @@ class OutcomesScreen(TypingScreen):
         self.part(Pager, "about").show(shown.entry_lines(entry, room) if entry else [])
 
     def moved(self) -> None:
-        self.place_title(f"{self.listing.selected + 1}/{len(self.entries or ())}")
+        self.place_title(f"{self.listing.selected + 1}/{len(self.entries or ())}", self.order_told)
+        self.draw_hints()
         self.draw_about()
+
+    def draw_hints(self) -> None:
+        """What can be done with the selected row: only a measurement has an apply that could be taken back."""
+        entry = self.entry
+        if entry is None:
+            self.set_hints(without=("open", "revert", "sort"))
+        else:
+            self.set_hints(without=("revert",) if entry.address is None else ())
 
     def do_open(self) -> None:
         entry = self.entry
@@ -176,7 +194,7 @@ class OutcomesScreen(TypingScreen):
 
     def row_sections(self) -> list[int]:
         """Each analyzer, with what was measured of it below."""
-        return [place for place, entry in enumerate(self.entries or ()) if entry.address is None]
+        return [place for place, entry in enumerate(self.ordered) if entry.address is None]
 
     def do_command(self) -> None:
         self.copy(f"deja loop outcomes --db {self.console_app.quoted_file}", "command line")

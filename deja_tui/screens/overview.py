@@ -14,13 +14,15 @@ from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.errors import DejaError
 from deja_tui.present import overview as shown
 from deja_tui.present.health import short_id
-from deja_tui.present.line import Span, heading, line, wrapped
+from deja_tui.present.line import Span, line, wrapped
 from deja_tui.screens.working import WorkingScreen
+from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.rows import Rows
 
-LIST_SIDE: Final = 74
+LIST_SIDE: Final = 78
 LEAST_ROWS: Final = 4
+COPIES_ROOM: Final = 80
 CHECKING: Final = "a verification"
 
 
@@ -28,6 +30,7 @@ class OverviewScreen(WorkingScreen):
     """Facts above, a row an analyzer below; where there is room, why the selected one is as it is."""
 
     scope = "overview"
+    orders = shown.ORDERS
     DEFAULT_CSS = f"""
     OverviewScreen #facts {{ height: 9; }}
     OverviewScreen #beside {{ display: none; width: 1fr; height: 1fr; }}
@@ -47,6 +50,7 @@ class OverviewScreen(WorkingScreen):
 
     def compose_body(self) -> ComposeResult:
         yield Pager(id="facts")
+        yield OneLine(id="rule")
         with Container(id="body"):
             with Container(id="side"):
                 yield Rows(id="list", moved=self.moved)
@@ -55,8 +59,13 @@ class OverviewScreen(WorkingScreen):
     @property
     def state(self) -> AnalyzerState | None:
         """The selected analyzer."""
-        states = self.health.analyzers if self.health else ()
+        states = self.states
         return states[self.listing.selected] if states else None
+
+    @property
+    def states(self) -> list[AnalyzerState]:
+        """The analyzers in the order they are shown in."""
+        return shown.ordered(self.health.analyzers if self.health else (), self.order)
 
     # --- reading ------------------------------------------------------------------------------------
 
@@ -100,7 +109,7 @@ class OverviewScreen(WorkingScreen):
     def select(self, what: str) -> None:
         """Put the mark on an analyzer, by a start of its name."""
         self.wanted = ""
-        for place, state in enumerate(self.health.analyzers if self.health else ()):
+        for place, state in enumerate(self.states):
             if state.id == what or short_id(state.id).startswith(what):
                 self.listing.move_to(place)
                 return
@@ -109,8 +118,8 @@ class OverviewScreen(WorkingScreen):
     # --- drawing ------------------------------------------------------------------------------------
 
     def draw(self) -> None:
-        self.place_title()
-        self.set_hints(without=() if self.health else ("open", "run", "found"))
+        self.place_title(self.order_told)
+        self.set_hints(without=() if self.health else ("open", "run", "found", "sort"))
         room, health = self.app.size.width, self.health
         if health is None:
             self.part(Pager, "facts").show([])
@@ -119,25 +128,30 @@ class OverviewScreen(WorkingScreen):
                 [], lambda index: (), [failed if self.fault else line(Span(" reading …", "dim"))]
             )
             return
-        facts = shown.facts(health, self.stats, self.verified, self.console_app.file)
-        lines = [*wrapped([line(" ", one) for one in facts], room, 15), heading("Analyzers", room)]
+        facts = shown.facts(
+            health, self.stats, self.verified, self.console_app.quoted_file, copies=room >= COPIES_ROOM
+        )
+        lines = wrapped([line(" ", one) for one in facts], room, 15)
         self.size_facts(len(lines))
         self.part(Pager, "facts").show(lines)
-        now_ms, states = self.console_app.now_ms(), health.analyzers
+        now_ms, states = self.console_app.now_ms(), self.states
+        list_room = (LIST_SIDE if self.wide else room) - 1
         self.listing.show(
-            [state.id for state in states], lambda index: shown.analyzer_row(states[index], now_ms)
+            [state.id for state in states], lambda index: shown.analyzer_row(states[index], now_ms, list_room)
         )
         self.draw_beside()
 
     def size_facts(self, lines: int) -> None:
         """The facts take what they need and leave rows to the list."""
-        height = max(1, min(lines, self.app.size.height - 3 - LEAST_ROWS))
+        height = max(1, min(lines, self.app.size.height - 4 - LEAST_ROWS))
         if height != self.facts_height:
             self.facts_height = height
             self.part(Pager, "facts").styles.height = height
 
     def draw_beside(self) -> None:
         state = self.state
+        rule = shown.list_rule(state, self.console_app.quoted_file, self.app.size.width)
+        self.part(OneLine, "rule").show(rule)
         if self.wide and state is not None:
             room = self.app.size.width - LIST_SIDE - 2
             self.part(Pager, "beside").show(
@@ -191,7 +205,7 @@ class OverviewScreen(WorkingScreen):
 
     def row_sections(self) -> list[int]:
         """Where the analyzers of another state begin."""
-        states = [one.activation.state for one in self.health.analyzers] if self.health else []
+        states = [one.activation.state for one in self.states]
         return [n for n, state in enumerate(states) if n == 0 or state != states[n - 1]]
 
     def cal_of_panel(self) -> str:

@@ -31,7 +31,7 @@ from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows
 
-LIST_SIDE: Final = 62
+LIST_SIDE: Final = 56
 REST_SECONDS: Final = 0.06
 _PREVIEWED: Final = 60
 

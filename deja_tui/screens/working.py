@@ -10,7 +10,7 @@ from textual import events
 
 from deja_tui.console.looking import Looked, look
 from deja_tui.errors import DejaError
-from deja_tui.present.line import line
+from deja_tui.present.line import Span, line
 from deja_tui.present.overview import ran
 from deja_tui.screens.base import PlaceScreen
 from deja_tui.text import REASON_MAX
@@ -20,6 +20,10 @@ from deja_tui.widgets.reason import Reason
 
 class WorkingScreen(PlaceScreen):
     """Runs analyzers on the slow thread; Esc stops at the next pause."""
+
+    # The orders the list can stand in, the first as it comes; none: it has only that one.
+    orders: tuple[str, ...] = ()
+    order = ""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,6 +65,20 @@ class WorkingScreen(PlaceScreen):
     def broke(self, fault: DejaError) -> None:
         self.working = ""
         self.say_error(fault)
+
+    def do_sort(self) -> None:
+        """The next of the orders."""
+        if self.orders:
+            at = self.orders.index(self.order) if self.order in self.orders else 0
+            self.order = self.orders[(at + 1) % len(self.orders)]
+            self.draw()
+            self.say(f"sorted by {self.order}" if self.order != self.orders[0] else f"in order: {self.order}")
+
+    @property
+    def order_told(self) -> Span:
+        """The order, for the title, where it is not the first."""
+        sorted_by = self.order if self.orders and self.order not in ("", self.orders[0]) else ""
+        return Span(f"  by {sorted_by}" if sorted_by else "", "dim")
 
     def do_stop(self) -> None:
         if self.working:

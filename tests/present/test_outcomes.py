@@ -43,7 +43,7 @@ def recommendation(address: str, **args: object) -> Recommendation:
     ("before", "after", "before_n", "after_n", "told"),
     [
         (5, 5, 90, 90, "unchanged"), (5, 1, 9, 90, "changed"), (5, 1, 90, 9, "changed"), (1, 5, 9, 9, "changed"),
-        (5, 1, 10, 10, "fewer"), (1, 5, 10, 10, "more"), (0, 0, 0, 0, "unchanged"), (None, 5, 90, 90, "no baseline"),
+        (5, 1, 10, 10, "fewer"), (1, 5, 10, 10, "more"), (0, 0, 0, 0, "no calls"), (5, 0, 9, 0, "no calls"), (0, 5, 0, 9, "no calls"), (None, 5, 90, 90, "no baseline"),
     ],
 )  # fmt: skip
 def test_the_word_says_no_more_than_the_counts_carry(

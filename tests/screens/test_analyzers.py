@@ -30,7 +30,7 @@ async def test_every_analyzer_has_a_row_with_its_state_and_the_pane_follows() ->
     async with console(at="analyzers") as user:
         for state in standing().analyzers:
             assert any(short_id(state.id)[:18] in row for row in user.rows)
-        assert "min_count          3                  as it comes" in user.rows
+        assert "min_count         3               as it comes" in user.rows
         await user.press("j")
         assert user.marked().startswith("▸on  duplicate_sweep/1")
         assert "2/12" in user.title

@@ -74,7 +74,7 @@ async def test_it_shows_what_the_file_is_and_when_it_was_verified() -> None:
         assert " first finding 0s after the first grain" in user.rows
         await user.press("V")
         assert user.flash == "verified: no fault"
-        assert "last whole verify 0s ago" in user.text
+        assert "the file verified 0s ago" in user.text
         assert user.text.count("verif") == 5, "audit chains, the time, the key, its hint, the message"
         user.reviews.faults_found = [object(), object()]
         await user.press("V")

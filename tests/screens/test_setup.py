@@ -133,7 +133,7 @@ async def test_a_verification_runs_in_the_background_and_is_told() -> None:
     async with console(recorded.demo_reviews(), at="setup/integrity") as user:
         await user.press("enter")
         assert "verified: no fault" in user.flash
-        assert states(user.rows)["integrity"] == "ok found sound 0s ago"
+        assert states(user.rows)["integrity"] == "ok verified 0s ago"
         assert isinstance(user.screen, SetupScreen)
         user.screen.working = "a verification"
         await user.press("enter")
