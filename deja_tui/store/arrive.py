@@ -84,6 +84,7 @@ class Tally:
     forgotten: int = 0
     marked: int = 0
     governance: int = 0
+    ahead: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     shown: list[Refused] = field(default_factory=list)
@@ -141,7 +142,8 @@ class Arrivals(Act):
             tally.skipped["later"] += row.weight
             return
         if not 0 <= row.hlc <= self._latest or not 0 <= (row.closed_at or 0) <= self._latest:
-            self._refuse(row, "FMT-E004", "its clock is not one this century has")
+            tally.ahead += max(row.hlc, row.closed_at or 0) > self._latest
+            self._refuse(row, "FMT-E004", "its clock is before 1970, or ten years and more after the one here")
         elif row.op == oplog.FORGET:
             self._forget(row)
         elif row.blob and hashlib.sha256(row.blob).digest() != row.digest:

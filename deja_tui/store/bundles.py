@@ -61,7 +61,8 @@ class ImportReport:
         added, superseded, forgotten, marked: grains filed; supersessions; erasures; effects of audits carried out.
         skipped: rows that changed nothing. `why` counts them: known, forgotten (here, before), gone (no bytes came),
             source (another grain of the same source is here), later (than the limit).
-        refused: rows that were not taken, or whose effect was not. `refusals` are the first hundred.
+        refused: rows that were not taken, or whose effect was not. `refusals` are the first hundred. `ahead` of them have a
+            clock more than ten years after the one here: where it is this one that is wrong, they come in later.
         governance: grains that came for reserved namespaces: foreign history (D5).
         complete: the file was read to its end. `stopped` says why not; the same call goes on from there.
         resumed_at, offset: bytes: where this call began, where it ended.
@@ -75,6 +76,7 @@ class ImportReport:
     marked: int
     skipped: int
     refused: int
+    ahead: int
     governance: int
     why: Mapping[str, int]
     refusals: tuple[Refused, ...]
@@ -337,6 +339,7 @@ def _report(tally: Tally, reader: _Reader, begin: int) -> ImportReport:
         marked=tally.marked,
         skipped=tally.skipped.total(),
         refused=tally.refused.total(),
+        ahead=tally.ahead,
         governance=tally.governance,
         why=dict(tally.skipped),
         refusals=tuple(tally.shown),

@@ -5,7 +5,8 @@ that moves files (docs/sync.md).
 * INV-SEGMENT-1  A copy writes into one folder of its own. What lies there is only added to: a segment is a bundle that
   goes on where the one before ended; a line of the manifest gives its size, digest and place, and is written after it.
 * INV-SEGMENT-2  A push or a pull that stops anywhere goes on there; nothing is taken before its digest was checked.
-* INV-SEGMENT-3  A segment that has not arrived whole is waited for, a damaged one stops its folder and is told.
+* INV-SEGMENT-3  A segment that has not arrived whole is waited for, and so is a clock here that is years behind its rows; a
+  damaged one stops its folder and is told.
 * INV-SEGMENT-4  A file that was copied or set back does not go on in a folder whose rows are not its own: it takes a new
   name and begins anew.
 * INV-SEGMENT-5  Of settings only those of `travelling` go along. They are stamped ``sync`` and keep their clock, so of two
@@ -259,6 +260,9 @@ def _follow(store: Store, folder: Path, erased: Erased | None) -> Followed:
         taken.append(report)
         if not report.complete:
             waiting, damaged = f"{line.file}: {report.stopped}", True
+            break
+        if report.ahead:
+            waiting = f"{line.file} has rows of more than ten years after the clock here"
             break
         with store.act() as act:
             act.set_setting(_FROM + folder.name, {"n": line.n, "chain": line.chain})

@@ -99,6 +99,23 @@ def test_two_copies_follow_each_other(store: Store, two: Store, hub: Path) -> No
 # --- any transport ----------------------------------------------------------------------------------
 
 
+def test_a_clock_that_is_years_behind_loses_nothing(
+    store: Store, clock: Clock, hub: Path, tmp_path: Path
+) -> None:
+    """INV-SEGMENT-3: a copy that woke up in 1970 refuses what lies ahead of it, says so, and takes it once its clock is right."""
+    add(store, fact("a"), fact("b"))
+    segments.push(store, hub)
+    late = Clock(1_000)
+    with Store.open(tmp_path / "late.deja", clock=late) as copy:
+        (followed,) = segments.pull(copy, hub)
+        assert (followed.applied, followed.refused, followed.damaged) == (0, 2, False)
+        assert "clock here" in followed.waiting
+        late.at = clock.at
+        (followed,) = segments.pull(copy, hub)
+        assert (followed.applied, followed.refused, followed.waiting) == (2, 0, "")
+        assert here(copy) == here(store)
+
+
 def test_what_has_not_arrived_whole_is_waited_for(
     store: Store, two: Store, hub: Path, tmp_path: Path
 ) -> None:
