@@ -84,7 +84,7 @@ def test_a_person_reviews_applies_and_takes_it_back(terminal: Terminal, tmp_path
     terminal.press("1")
     terminal.expect("verify")
     terminal.press("5")
-    terminal.expect("unchanged")  # D54: the decision of eight days ago, measured
+    terminal.expect("5 of 7 → 0 of 3 calls")  # D54: the decision of eight days ago, measured
     terminal.press("3")
     terminal.expect("Queue:11")
     terminal.press("q")
