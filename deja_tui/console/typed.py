@@ -7,6 +7,7 @@ writer of the file (D18).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from deja_tui.text import utc
@@ -49,3 +50,29 @@ class Typed:
             from deja_tui.cal import remembered  # as above
 
             remembered.remember(self.path, statement, utc(now_ms))
+
+
+class Past:
+    """Where one is on the way back through what was typed; in front of it is what was being typed."""
+
+    def __init__(self) -> None:
+        self.back = 0
+        self.draft = ""
+
+    def leave(self) -> None:
+        """What stands in the editor is being typed again."""
+        self.back = 0
+
+    def step(self, by: int, now: str, statements: Sequence[str]) -> str | None:
+        """What stands ``by`` further back (1) or forth (-1), None at either end.
+
+        Args:
+            now: what stands in the editor. statements: what was typed, oldest first.
+        """
+        wanted = max(0, min(self.back + by, len(statements)))
+        if wanted == self.back:
+            return None
+        if self.back == 0:
+            self.draft = now
+        self.back = wanted
+        return statements[-wanted] if wanted else self.draft

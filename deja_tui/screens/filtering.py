@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual import events
 
 from deja_tui.screens.base import PlaceScreen
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.reason import Reason
+
+# What the keys do while a filter is typed, here and in lists with filters of their own.
+FILTER_KEYS: Final = (Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties"))
 
 
 class FilteringScreen(PlaceScreen):
@@ -67,5 +72,4 @@ class FilteringScreen(PlaceScreen):
         self.draw()
 
     def draw_typing(self) -> None:
-        keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
-        self.part(Hints, "hints").show_hints(keys)
+        self.part(Hints, "hints").show_hints(FILTER_KEYS)

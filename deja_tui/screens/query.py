@@ -9,24 +9,28 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Event
-from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.timer import Timer
 
 from deja_tui.console.feed import Reviews, Statements
+from deja_tui.console.typed import Past
 from deja_tui.engine.objects import Detail
 from deja_tui.errors import DejaError
-from deja_tui.present.line import Line, Part, Span, line, wrap
+from deja_tui.present.line import Line, Span, line
 from deja_tui.present.words import fenced
+from deja_tui.screens import query_lines as told
+from deja_tui.screens.asked import Came, Plan, asking, explaining, offset
 from deja_tui.screens.base import EDGED, SIDE, PlaceScreen
 from deja_tui.screens.detail import DetailScreen
-from deja_tui.text import clean, fold
-from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.screens.filtering import FILTER_KEYS
+from deja_tui.screens.resting import Resting
+from deja_tui.text import clean
+from deja_tui.widgets.hints import Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
@@ -39,38 +43,11 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 BELOW: Final = 6
-# A slow link is sent a whole body only by who asks for it.
-CARD_ROWS: Final = 8
-# A held key redraws the second part only when it rests (the queue does the same).
-HELD_SECONDS: Final = 0.06
-LEAD_ROWS: Final = 8
 SETTLE_SECONDS: Final = 0.15
 # A letter that belongs to a word somebody goes on typing is no answer to a question.
 REST_SECONDS: Final = 0.3
 # What took longer is not run again by itself: not for its plan, not because the file changed.
 QUICK_SECONDS: Final = 0.3
-EXAMPLE: Final = 'RECALL facts WHERE subject = "acme" LIMIT 20'
-_MEANINGS: Final = {
-    "keyword": "strong",
-    "string": "ok",
-    "number": "address",
-    "hash": "address",
-    "param": "warning",
-}
-_LABELS: Final = {
-    "result": "Result",
-    "preview": "Preview",
-    "rows": "Rows",
-    "saved": "Saved",
-    "history": "History",
-}
-
-
-def pieces(text: str) -> tuple[tuple[str, str], ...]:
-    """The pieces of a line of a statement with the meaning of each."""
-    from deja_tui.cal.pieces import styled
-
-    return tuple((_MEANINGS.get(kind, ""), piece) for kind, piece in styled(text))
 
 
 class QueryScreen(PlaceScreen):
@@ -97,18 +74,13 @@ class QueryScreen(PlaceScreen):
     def __init__(self) -> None:
         super().__init__()
         self.section = "saved"
+        self.came = Came()
         self.explaining = False
-        self.sheet: Sheet | None = None
-        self.fault: DejaError | None = None
         self.question: Question | None = None
-        self.plan: Callable[[int], list[Line]] | None = None
+        self.plan: Plan | None = None
         self.plan_of = ""
         self.queries: Sequence[Saved] | None = None
-        self.items: Sequence[tuple[str, Callable[[int], Line]]] = ()
         self.shown: list[int] = []
-        self.statement = ""
-        self.reads = False
-        self.took = 0.0
         self.stop: Event | None = None
         self.asked = ""
         self.began = 0.0
@@ -116,17 +88,15 @@ class QueryScreen(PlaceScreen):
         # The key of the row that is selected in each section.
         self.chosen_keys: dict[str, str] = {}
         self.linked = ""
-        self.back_in_time = 0
-        self.draft = ""
+        self.past = Past()
         self.painted: float | None = 0.0
         self.quiet_until = float("-inf")
         self.visited = False
-        self.moved_at = float("-inf")
-        self.resting: Timer | None = None
+        self.resting = Resting(self, self.draw_beside)
 
     def compose_body(self) -> ComposeResult:
-        hint = line(Span("i types a statement, for example ", "dim"), Span(EXAMPLE, "dim"))
-        yield Statement(pieces, id="cal", hint=hint)
+        hint = line(Span("i types a statement, for example ", "dim"), Span(told.EXAMPLE, "dim"))
+        yield Statement(told.pieces, id="cal", hint=hint)
         yield OneLine(id="told")
         with Container(id="body"):
             with Container(id="side"):
@@ -162,26 +132,20 @@ class QueryScreen(PlaceScreen):
         return self.app.size.width - (SIDE + 1 if self.wide and self.has_beside else 0)
 
     @property
-    def answers(self) -> tuple[str, ...]:
-        """The sections a result has."""
-        if self.sheet is not None and self.fault is None and self.sheet.text is not None and self.sheet.items:
-            return ("preview", "rows")
-        return ("result",)
+    def in_answer(self) -> bool:
+        """Whether the section is one of what came of the statement."""
+        return self.section in self.came.answers
 
     @property
     def sections(self) -> tuple[str, ...]:
-        return (*self.answers, "saved", "history")
+        return (*self.came.answers, "saved", "history")
 
     @property
     def reading_text(self) -> bool:
         """Whether the main part is a text that scrolls."""
         if self.question is not None or self.explaining:
             return True
-        if self.section not in self.answers:
-            return False
-        if self.fault is not None:
-            return True
-        return self.sheet is not None and self.sheet.text is not None and self.section != "rows"
+        return self.in_answer and self.came.is_text(self.section)
 
     # --- reading ------------------------------------------------------------------------------------
 
@@ -194,15 +158,15 @@ class QueryScreen(PlaceScreen):
             self.visited = True
             typed = self.console_app.typed
             self.ask("typed", lambda reviews: _tried(typed.read), self.typed_came, typed=True)
-        if again and self.statement and self.reads:
-            self.run(self.statement)
+        if again and self.came.reads:
+            self.run(self.came.statement)
 
     def reload(self) -> None:
         """The file changed: what was quick is read again, the rest says that it is old."""
         self.load()
-        if self.statement and self.reads and self.stop is None and self.question is None:
-            if self.took <= QUICK_SECONDS:
-                self.run(self.statement)
+        if self.came.reads and self.stop is None and self.question is None:
+            if self.came.took <= QUICK_SECONDS:
+                self.run(self.came.statement)
             else:
                 self.say("the file changed since: r runs the statement again")
 
@@ -216,7 +180,7 @@ class QueryScreen(PlaceScreen):
         self.draw()
         if self.linked:
             self.follow()
-        if self.asked_again and not self.statement:
+        if self.asked_again and not self.came.statement:
             self.told_again()
 
     def unreadable(self, fault: DejaError) -> None:
@@ -266,27 +230,17 @@ class QueryScreen(PlaceScreen):
         stop = self.stop = Event()
         self.asked, self.question = text, None
         self.began = self.console_app.ticks.now()
-        door, rights, closing = self.door, self.console_app.rights, self.console_app.feed.closing
-        file, now_ms = shlex.quote(self.console_app.file), self.console_app.now_ms()
-
-        def work(reviews: Reviews) -> tuple[Outcome, Sheet | None]:
-            from deja_tui.console.asking import LIMIT_S, Answered, Refused, put
-            from deja_tui.present.query import refusal, sheet
-
-            ends = monotonic() + LIMIT_S
-            outcome = put(
-                door,
-                text,
-                rights,
-                lambda: stop.is_set() or closing.is_set() or monotonic() > ends,
-                agreed=agreed,
-                file=file,
-            )
-            if isinstance(outcome, Answered):
-                return outcome, sheet(outcome.result, now_ms)
-            if isinstance(outcome, Refused):
-                return outcome, refusal(outcome.told, outcome.step, outcome.about)
-            return outcome, None
+        app = self.console_app
+        closing = app.feed.closing
+        work = asking(
+            self.door,
+            text,
+            app.rights,
+            lambda: stop.is_set() or closing.is_set(),
+            agreed=agreed,
+            file=shlex.quote(app.file),
+            now_ms=app.now_ms(),
+        )
 
         def failed(fault: DejaError) -> None:
             if stop is self.stop:
@@ -308,23 +262,23 @@ class QueryScreen(PlaceScreen):
 
         outcome, sheet = found
         self.stop = None
-        self.took = self.console_app.ticks.now() - self.began
-        self.fault, self.explaining, self.plan, self.plan_of = None, False, None, ""
+        took = self.console_app.ticks.now() - self.began
+        self.explaining, self.plan, self.plan_of = False, None, ""
         if isinstance(outcome, Question):
-            self.question, self.section = outcome, self.answers[0]
+            self.came = replace(self.came, fault=None, took=took)
+            self.question, self.section = outcome, self.came.answers[0]
             self.painted = None
             self.call_after_refresh(self.mark_painted)
             self.draw()
             return
-        again = self.asked == self.statement
-        self.sheet, self.statement = sheet, self.asked
-        self.reads = isinstance(outcome, Answered) and outcome.reads
+        again = self.asked == self.came.statement
+        reads = isinstance(outcome, Answered) and outcome.reads
+        self.came = Came(self.asked, sheet, reads=reads, took=took)
         if self.editor.text == self.asked:
             self.editor.end()
-        explains = self.reads and self.wide and self.took <= QUICK_SECONDS
-        if explains:
+        if reads and self.wide and took <= QUICK_SECONDS:
             self.ask_plan()
-        self.go_to(self.answers[0], fresh=not again)
+        self.go_to(self.came.answers[0], fresh=not again)
         if sheet is not None and sheet.warnings:
             self.say("; ".join(sheet.warnings), "warning")
         else:
@@ -343,34 +297,23 @@ class QueryScreen(PlaceScreen):
             self.say("stopped: nothing more is read", "warning")
             self.draw()
             return
-        self.fault, self.explaining, self.sheet, self.reads = fault, False, None, False
-        self.statement = self.asked
+        self.explaining = False
+        self.came = Came(self.asked, fault=fault, took=self.came.took)
         place = getattr(fault, "place", None)
         if self.editor.active and self.editor.text == self.asked and place is not None:
-            self.editor.put(self.asked, _offset(self.asked, place.line, place.column))
+            self.editor.put(self.asked, offset(self.asked, place.line, place.column))
         self.go_to("result", fresh=True)
 
     def ask_plan(self) -> None:
         """Ask how the statement that is shown was carried out."""
-        if self.plan_of == self.statement:
+        if self.plan_of == self.came.statement:
             return
-        text = self.plan_of = self.statement
-        door, closing = self.door, self.console_app.feed.closing
-
-        def work(reviews: Reviews) -> Callable[[int], list[Line]]:
-            from deja_tui.console.asking import LIMIT_S, explained
-            from deja_tui.present.query import plan_lines
-
-            ends = monotonic() + LIMIT_S
-            found = explained(door, text, lambda: closing.is_set() or monotonic() > ends)
-            if found is None:
-                return lambda room: [line(Span("Nothing to explain: this is no read of its own.", "dim"))]
-            return lambda room: plan_lines(found, room)
-
+        self.plan_of = self.came.statement
+        work = explaining(self.door, self.plan_of, self.console_app.feed.closing.is_set)
         self.ask("plan", work, self.explained, typed=True)
 
-    def explained(self, plan: Callable[[int], list[Line]]) -> None:
-        if self.plan_of == self.statement:
+    def explained(self, plan: Plan) -> None:
+        if self.plan_of == self.came.statement:
             self.plan = plan
             self.draw()
 
@@ -397,31 +340,25 @@ class QueryScreen(PlaceScreen):
             return False
         if self.section == "saved":
             return bool(self.queries)
-        answered = self.section in self.answers and self.sheet is not None and self.fault is None
-        return answered and self.wide and self.plan_of == self.statement != ""
+        planned = self.plan_of == self.came.statement != ""
+        return self.in_answer and self.came.answered and self.wide and planned
 
     def draw_beside(self) -> None:
         pane = self.part(Pager, "beside")
         pane.edge = self.wide
-        pane.more = "e shows all" if self.section in self.answers else "E edits it"
+        pane.more = "e shows all" if self.in_answer else "E edits it"
         if self.has_beside:
-            pane.show(self.beside_lines(EDGED if self.wide else self.app.size.width))
-
-    def beside_lines(self, room: int) -> list[Line]:
-        if self.section != "saved":
-            return self.plan(room) if self.plan is not None else [line(Span("reading …", "dim"))]
-        from deja_tui.present.query import saved_lines
-
-        lines = saved_lines(self.chosen, room) if self.chosen is not None else []
-        left = len(lines) - CARD_ROWS
-        if not self.wide or left <= 1:
-            return lines
-        return [*lines[:CARD_ROWS], line(Span(f"… {left} more lines: E edits it", "dim"))]
+            room = EDGED if self.wide else self.app.size.width
+            saved = self.section == "saved"
+            pane.show(
+                told.saved_card(self.chosen, room, whole=not self.wide)
+                if saved
+                else told.plan_text(self.plan, room)
+            )
 
     def draw_lead(self) -> None:
-        lead: list[Line] = []
-        if self.section in self.answers and self.sheet is not None and not self.reading_text:
-            lead = [piece for one in self.sheet.lead for piece in wrap(one, self.room, 2)][:LEAD_ROWS]
+        sheet = self.came.sheet if self.in_answer and not self.reading_text else None
+        lead = told.lead_lines(sheet, self.room) if sheet is not None else []
         self.set_class(bool(lead), "-lead")
         pager = self.part(Pager, "lead")
         if lead and (pager.styles.height is None or pager.styles.height.value != len(lead)):
@@ -430,52 +367,29 @@ class QueryScreen(PlaceScreen):
 
     def text_lines(self) -> list[Line]:
         """The text of the main part."""
-        from deja_tui.present.query import error_lines, question_lines
+        if self.question is None and self.explaining:
+            return told.plan_text(self.plan, self.room)
+        return told.main_text(self.came, self.question, self.room)
 
-        room = self.room
-        if self.question is not None:
-            asked = self.question
-            return question_lines(asked.cls, asked.rights, asked.statement, asked.replaces, room)
-        if self.explaining:
-            return self.plan(room) if self.plan is not None else [line(Span("reading …", "dim"))]
-        if self.fault is not None:
-            return error_lines(self.fault, room)
-        return self.sheet.text(room) if self.sheet is not None and self.sheet.text is not None else []
-
-    def all_rows(self) -> list[tuple[str, Callable[[int], Line]]]:
-        """Key and drawing of each row of this section."""
+    def all_rows(self) -> list[told.ListRow]:
+        """The rows of this section, before filtering."""
         if self.section == "saved":
-            if self.queries is None:
-                return []
-            from deja_tui.present.query import saved_row
-
-            return [(query.name, lambda room, one=query: saved_row(one, room)) for query in self.queries]  # type: ignore[misc]
+            return told.saved_rows(self.queries)
         if self.section == "history":
-            from deja_tui.present.query import typed_row
-
-            typed = self.console_app.typed.statements
-            return [
-                (str(place), lambda room, one=typed[place]: typed_row(one))  # type: ignore[misc]
-                for place in range(len(typed) - 1, -1, -1)
-            ]
-        return [(item.key, item.line) for item in self.sheet.items] if self.sheet is not None else []
+            return told.typed_rows(self.console_app.typed.statements)
+        sheet = self.came.sheet
+        return [told.ListRow(item.key, item.line) for item in sheet.items] if sheet is not None else []
 
     def draw_rows(self) -> None:
-        rows = self.items = self.all_rows()
-        room = self.room - 1
-        needle = fold(self.wanted)
-        self.shown = [
-            place
-            for place, (key, told) in enumerate(rows)
-            if not needle or needle in fold(_text(key, told, room))
-        ]
-        shown = self.shown
-        head = self.sheet.head if self.sheet is not None and self.section in self.answers else None
+        rows, room = self.all_rows(), self.room - 1
+        shown = self.shown = told.matching(rows, self.wanted, room)
+        sheet = self.came.sheet if self.in_answer else None
+        head = sheet.head if sheet is not None else None
         self.set_class(head is not None and bool(shown), "-head")
         self.part(OneLine, "head").show(line(" ", head(room)) if head is not None else ())
         self.listing.show(
-            [rows[place][0] for place in shown],
-            lambda index: rows[shown[index]][1](room),
+            [rows[place].key for place in shown],
+            lambda index: rows[shown[index]].draw(room),
             empty=self.emptiness(),
         )
 
@@ -490,50 +404,21 @@ class QueryScreen(PlaceScreen):
     def told_line(self) -> Line:
         """The sections, this one in brackets; then what the result is."""
         counts = {
-            "saved": "" if self.queries is None else f" {len(self.queries)}",
-            "history": f" {len(self.console_app.typed.statements)}",
+            "saved": None if self.queries is None else len(self.queries),
+            "history": len(self.console_app.typed.statements),
         }
-        parts: list[Part] = [" "]
-        for name in self.sections:
-            told = f"{_LABELS[name]}{counts.get(name, '')}"
-            parts.append(Span(f"[{told}]", "strong") if name == self.section else Span(f" {told} ", "dim"))
-        if self.explaining:
-            parts.append(line("  ", Span("EXPLAIN", "strong")))
-        if self.section in self.answers:
-            parts.append(line("  ", *self.outcome()))
-        return line(*parts)
-
-    def outcome(self) -> Line:
-        """What came of the statement, in words."""
-        if self.question is not None:
-            return line(Span("waits for a yes", "warning"))
-        if self.fault is not None:
-            return line(Span("not run", "error"))
-        if self.sheet is None:
-            return ()
-        took = f"  {round(self.took * 1000):,} ms" if self.reads else ""
-        more = f"  {self.sheet.more}" if self.sheet.more else ""
-        return line(self.sheet.told, Span(took + more, "dim"))
+        waits = line(Span("waits for a yes", "warning"))
+        outcome = (waits if self.question is not None else self.came.told()) if self.in_answer else ()
+        return told.section_line(self.sections, self.section, counts, outcome, explaining=self.explaining)
 
     def draw_hints(self) -> None:
         hints = self.part(Hints, "hints")
         if self.question is not None:
-            hints.show_hints([Hint("y", "writes it, once"), Hint("Esc", "writes nothing")])
+            hints.show_hints(told.ASKED_KEYS)
         elif self.filtering.active:
-            hints.show_hints(
-                [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
-            )
+            hints.show_hints(FILTER_KEYS)
         elif self.editor.active:
-            hints.show_hints(
-                [
-                    Hint("Enter", "runs"),
-                    Hint("Esc", "leaves"),
-                    Hint("Tab", "completes"),
-                    Hint("↑ ↓", "before"),
-                    Hint("^o", "new line"),
-                    Hint("^u", "empties"),
-                ]
-            )
+            hints.show_hints(told.EDITOR_KEYS)
         else:
             without = {name for name, here in self.possible().items() if not here}
             words = {"open": {"saved": "run", "history": "take up"}.get(self.section, "open")}
@@ -542,58 +427,30 @@ class QueryScreen(PlaceScreen):
     def possible(self) -> dict[str, bool]:
         """Which keys have something to act on."""
         rows = not self.reading_text and bool(self.shown)
-        answered = self.section in self.answers and self.sheet is not None and self.fault is None
+        read = self.in_answer and self.came.answered and self.came.reads
         return {
             "open": rows,
-            "explain": answered and self.reads,
+            "explain": read,
             "edit": self.section == "saved" and rows,
-            "define": answered and self.reads,
+            "define": read,
             "filter": rows or bool(self.wanted),
         }
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
         if self.wanted:
-            return [line(" No row matches ", fenced(self.wanted, 60), ". Esc clears the filter.")]
+            return told.no_match(self.wanted)
         if self.section == "saved":
-            return [line(Span(" reading …", "dim"))] if self.queries is None else [line(" No saved query.")]
+            return told.no_saved(read=self.queries is not None)
         if self.section == "history":
-            return [line(" Nothing was typed yet. i types a statement.")]
-        file = clean(shlex.quote(self.console_app.file), 200)
-        if self.sheet is None:
-            return [
-                line(" Nothing was asked yet. ", Span("i", "key"), " types a statement:"),
-                line(),
-                *(line(Span("   "), Span(told, "strong")) for told in _EXAMPLES),
-                line(),
-                line(Span(" on the command line: ", "dim"), f"deja cal --db {file}"),
-            ]
-        if self.sheet.lead:
-            return []
-        return [
-            line(" Nothing found. ", Span("e", "key"), " shows how it was looked for."),
-            line(Span(" what is here: ", "dim"), "DESCRIBE STATS"),
-            line(Span(" bring more:   ", "dim"), f"deja import claude-code PATH --db {file}"),
-        ]
+            return told.no_typed()
+        return told.no_rows(self.came.sheet, clean(shlex.quote(self.console_app.file), 200))
 
     def moved(self) -> None:
         """Another row is selected: title and second part follow in the same paint, under a held key once it rests."""
         self.draw_around()
-        if self.section != "saved":
-            return
-        now = self.console_app.ticks.now()
-        held, self.moved_at = now - self.moved_at < HELD_SECONDS, now
-        if self.resting is not None:
-            self.resting.stop()
-            self.resting = None
-        if held:
-            self.resting = self.set_timer(HELD_SECONDS, self.draw_rested)
-        else:
-            self.draw_beside()
-
-    def draw_rested(self) -> None:
-        if self.is_current:
-            self.draw_beside()
+        if self.section == "saved":
+            self.resting.step()
 
     def go_to(self, section: str, *, fresh: bool = False) -> None:
         """Another section, on the row that was selected there; a fresh result on its first."""
@@ -629,9 +486,8 @@ class QueryScreen(PlaceScreen):
     @property
     def item(self) -> Item | None:
         """The selected row of a result."""
-        if self.section not in self.answers or self.reading_text or self.sheet is None or self.place is None:
-            return None
-        return self.sheet.items[self.place]
+        sheet = self.came.sheet if self.in_answer and not self.reading_text else None
+        return sheet.items[self.place] if sheet is not None and self.place is not None else None
 
     @property
     def remembered(self) -> str:
@@ -702,7 +558,7 @@ class QueryScreen(PlaceScreen):
             self.recall(1 if key == "ctrl+p" else -1)
         elif self.editor.take(key, character):
             if key not in ("left", "right", "home", "end"):
-                self.back_in_time = 0
+                self.past.leave()
         elif key in ("up", "down"):
             self.recall(1 if key == "up" else -1)
         else:
@@ -714,7 +570,7 @@ class QueryScreen(PlaceScreen):
         if not text.strip():
             self.say("there is no statement: type one, or Esc")
             return
-        self.back_in_time = 0
+        self.past.leave()
         typed, now_ms = self.console_app.typed, self.console_app.now_ms()
         if typed.add(text):
             self.ask("keep", lambda reviews: _tried(lambda: typed.keep(text, now_ms)), self.kept, typed=True)
@@ -728,14 +584,9 @@ class QueryScreen(PlaceScreen):
 
     def recall(self, by: int) -> None:
         """One step back or forth through what was typed before; in front of it is what was being typed."""
-        typed = self.console_app.typed.statements
-        wanted = max(0, min(self.back_in_time + by, len(typed)))
-        if wanted == self.back_in_time:
-            return
-        if self.back_in_time == 0:
-            self.draft = self.editor.text
-        self.back_in_time = wanted
-        self.editor.put(typed[-wanted] if wanted else self.draft)
+        found = self.past.step(by, self.editor.text, self.console_app.typed.statements)
+        if found is not None:
+            self.editor.put(found)
 
     def complete(self) -> None:
         """Go on with the word at the caret as far as all words that begin so are the same; else list them."""
@@ -804,13 +655,13 @@ class QueryScreen(PlaceScreen):
         if not query.runs:
             self.say("its name cannot stand in a statement", "warning")
             return
-        told, caret = query.call()
+        statement, caret = query.call()
         if query.missing:
-            self.take_up(told, caret)
+            self.take_up(statement, caret)
             needs = ", ".join(f"${name}" for name in query.missing)
             self.say(f"it needs {needs}: type the value, then Enter")
         else:
-            self.editor.put(told)
+            self.editor.put(statement)
             self.run(self.editor.text)
 
     def take_up(self, text: str, caret: int | None = None) -> None:
@@ -837,7 +688,7 @@ class QueryScreen(PlaceScreen):
         """The plan instead of the rows, and back."""
         if self.explaining:
             self.do_back()
-        elif self.section in self.answers and self.sheet is not None and self.reads:
+        elif self.in_answer and self.came.answered and self.came.reads:
             self.explaining = True
             self.ask_plan()
             self.draw()
@@ -856,11 +707,11 @@ class QueryScreen(PlaceScreen):
 
     def do_define(self) -> None:
         """Put the statement that is shown into a definition, the caret where its name belongs."""
-        if self.section not in self.answers or not self.reads:
+        if not self.in_answer or not self.came.reads:
             self.say("only a statement that reads can be saved: run one first")
             return
-        told = 'DEFINE QUERY "'
-        self.take_up(f'{told}" AS {{ {self.statement.strip().rstrip(";")} }}', len(told))
+        begins = 'DEFINE QUERY "'
+        self.take_up(f'{begins}" AS {{ {self.came.statement.strip().rstrip(";")} }}', len(begins))
         self.say("type a name, then Enter")
 
     def do_filter(self) -> None:
@@ -897,7 +748,7 @@ class QueryScreen(PlaceScreen):
         query = self.chosen
         if query is not None:
             return query.call()[0] if query.runs else ""
-        return self.remembered if self.section == "history" else self.statement
+        return self.remembered if self.section == "history" else self.came.statement
 
     def do_command(self) -> None:
         text = self.cal_of_panel()
@@ -940,28 +791,9 @@ class QueryScreen(PlaceScreen):
         self.text_pager.page(-1) if self.reading_text else self.listing.page(-1)
 
 
-_EXAMPLES: Final = (
-    EXAMPLE,
-    'RECALL facts ABOUT "refund" SINCE "7 days ago"',
-    "RECALL tools WHERE is_error = true",
-    'ASSEMBLE "work" FROM a: (RECALL facts LIMIT 20) BUDGET 400 tokens',
-)
-
-
 def _tried(work: Callable[[], Found]) -> Found | str:
     """What ``work`` gives, or why the file of statements could not be used, in words."""
     try:
         return work()
     except OSError as error:
         return error.strerror or type(error).__name__
-
-
-def _text(key: str, told: Callable[[int], Line], room: int) -> str:
-    return f"{key} " + "".join(span.text for span in told(room))
-
-
-def _offset(text: str, number: int, column: int) -> int:
-    """Where a line and a column, both from 1, are in a text."""
-    lines = text.split("\n")
-    before = sum(len(one) + 1 for one in lines[: number - 1])
-    return min(len(text), before + column - 1)

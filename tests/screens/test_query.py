@@ -526,7 +526,7 @@ async def test_another_writer_is_seen_where_reading_was_quick() -> None:
         user.screen.reload()
         await user.settle()
         assert "3 rows" in user.rows[2]
-        user.screen.took = 2.0
+        user.screen.came = replace(user.screen.came, took=2.0)
         user.screen.reload()
         await user.settle()
         assert "the file changed since: r runs the statement again" in user.flash
