@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
@@ -89,9 +88,10 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in self.verbs:
-            near = get_close_matches(name, self.verbs, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such verb {name!r}.{hint}")
+            from deja_tui.cli.nearest import nearest
+
+            meant = nearest(name, self.verbs, ctx.command_path)
+            ctx.fail(f"No such verb {name!r}.{f' Did you mean {meant}?' if meant else ''}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -18,6 +18,7 @@ import click
 import pytest
 
 from deja_tui import Memory
+from deja_tui.cli import nearest
 from deja_tui.cli.app import deja as root
 from deja_tui.cli.main import run
 from deja_tui.cli.ui import _parser
@@ -143,7 +144,9 @@ def parse(group: click.Group, argv: list[str], parent: click.Context | None = No
         (["init", "--template", "coding-agnt"], "coding-agent"), (["completion", "bsh"], "bash"),
         (["--telemetry", "ful", "recall"], "full"), (["loop", "list", "--statsu", "all"], "--status"),
         (["ui", "--telemetry", "ful"], "full"), (["ui", "--read-onyl"], "--read-only"),
-        (["import", "claud-code", "x"], "claude-code"),
+        (["import", "claud-code", "x"], "claude-code"), (["undo", "x"], "deja loop rollback"),
+        (["aprove"], "deja loop approve"), (["loop", "undo"], "deja loop rollback"), (["receipt"], "deja audit show"),
+        (["queu"], "deja loop list"),
     ],
 )  # fmt: skip
 def test_a_word_that_is_none_names_the_nearest(deja: Deja, argv: list[str], told: str) -> None:
@@ -153,6 +156,16 @@ def test_a_word_that_is_none_names_the_nearest(deja: Deja, argv: list[str], told
     assert f"Did you mean {told}" in done.err.replace("'", "").replace("one of: ", "") or told in done.err
     assert "did you mean" in done.err.lower()
     assert not done.out
+
+
+def test_every_other_word_leads_to_a_verb() -> None:
+    """What is named for *undo*, *receipt*, *status* and the like is a verb that is there."""
+    for word, told in nearest._OTHER_WORDS.items():
+        assert word not in root.verbs
+        if told != "--help":
+            verb, *rest = told.split()
+            assert verb in root.verbs
+            assert not rest or rest[0] in getattr(root.get_command(click.Context(root), verb), "verbs", {})
 
 
 # --- shells ---------------------------------------------------------------------------------------------
