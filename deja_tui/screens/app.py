@@ -35,7 +35,7 @@ from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.sessions import SessionsScreen
 from deja_tui.screens.setup import SetupScreen
-from deja_tui.screens.walker import Walk
+from deja_tui.screens.walk import Walk
 
 ABORTED: Final = 130
 # Textual's own blank screen lies under the place.

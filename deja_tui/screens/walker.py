@@ -10,7 +10,7 @@ was heard belongs to its reason and waits for the prompt, only Enter does not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from textual import events
@@ -18,15 +18,16 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from deja_tui.console.actions import refusal
-from deja_tui.console.feed import Reviews
 from deja_tui.engine.objects import Detail, Plan, Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
-from deja_tui.present.line import Line, Span, heading, line, width, wrap, wrapped
+from deja_tui.present.line import Line, Span, heading, line
 from deja_tui.present.reasons import unseen
-from deja_tui.present.words import fenced, plural, short
+from deja_tui.present.words import plural
+from deja_tui.screens import decided as told
 from deja_tui.screens.base import SIDE, ReadingScreen, Typed
 from deja_tui.screens.detail import ModelText, case_of, command_line, fill, statement, trail_statement
+from deja_tui.screens.walk import Walk
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
@@ -47,66 +48,6 @@ _SAID: Final = {
 }
 _TYPING: Final = ("reason", "confirm")
 _READING: Final = ("reading", "read", "reason", "confirm", "working")
-
-
-@dataclass(slots=True)
-class Walk:
-    """A walk through pending recommendations; it outlives its screen, so the next one goes on where it stopped."""
-
-    addresses: list[str]
-    place: int = 0
-    skipped: set[str] = field(default_factory=set)
-    receipts: list[Receipt] = field(default_factory=list)
-    # A reason that could not be recorded, for the finding that took the place: address, decision, text.
-    draft: tuple[str, str, str] | None = None
-
-    @property
-    def address(self) -> str | None:
-        """The recommendation in hand, None at the end."""
-        return self.addresses[self.place] if self.place < len(self.addresses) else None
-
-    def resume(self, pending: list[str]) -> None:
-        """Go on with what is pending now, at the place where the walk stopped."""
-        at = self.address
-        self.addresses = pending
-        self.place = pending.index(at) if at in pending else 0
-
-    def count(self, to_status: str) -> int:
-        """How many receipts moved a recommendation to a status."""
-        return sum(1 for receipt in self.receipts if receipt.to_status == to_status)
-
-    @property
-    def where(self) -> str:
-        """``2 of 9``, or ``end``."""
-        return "end" if self.address is None else f"{self.place + 1} of {len(self.addresses)}"
-
-    def counts(self, *, brief: bool = False) -> str:
-        """``approved 1  rejected 0  skipped 2``; ``brief`` in short words: ``ok 1  no 0  skip 2``."""
-        told = [
-            f"{short if brief else word} {count}"
-            for word, short, count, always in (
-                ("approved", "ok", self.count("approved"), True),
-                ("rejected", "no", self.count("rejected"), True),
-                ("applied", "done", self.count("applied"), False),
-                ("rolled back", "undone", self.count("rolled_back"), False),
-                ("skipped", "skip", len(self.skipped), True),
-            )
-            if count or always
-        ]
-        return "  ".join(told)
-
-    def title(self, room: int) -> Line:
-        """Where the walk is and what it counts; words become shorter where room is short, no count is left out."""
-        name = Span("deja review", "strong")
-        brief = self.where.replace(" of ", "/")
-        tries = (
-            line(name, f"  {self.where}   {self.counts()}"),
-            line(name, f"  {self.where}   {self.counts(brief=True)}"),
-            line(Span("review", "strong"), f" {brief}  {self.counts(brief=True)}"),
-            line(Span(brief, "strong"), f"  {self.counts(brief=True)}"),
-            line(Span(brief, "strong"), f" {self.counts(brief=True).replace('  ', ' ')}"),
-        )
-        return next((one for one in tries if width(one) <= room), tries[-1])
 
 
 class WalkerScreen(ReadingScreen):
@@ -400,7 +341,9 @@ class WalkerScreen(ReadingScreen):
 
     def record(self) -> None:
         """Have the one decision about the one address carried out."""
-        work = _work(self.verb, self.address, self.because.strip(), self.destructive_allowed, self.choice)
+        work = told.carried_out(
+            self.verb, self.address, self.because.strip(), self.destructive_allowed, self.choice
+        )
         self.enter("working")
         self.ask("act", work, self.recorded, self.refused)
 
@@ -439,28 +382,9 @@ class WalkerScreen(ReadingScreen):
 
     def tell_moved_on(self, detail: Detail, fault: DejaError | None) -> None:
         """Say who decided meanwhile, and offer the next one."""
-        known = {entry.address for entry in self.detail.chain.entries} if self.detail else set()
-        new = [
-            entry
-            for entry in detail.chain.entries
-            if entry.address not in known and entry.from_status is not None
-        ]
+        self.notice = told.moved_on(self.detail, detail, fault)
         self.detail = detail
-        self.notice = []
         self.forgo()
-        if new and (fault is None or fault.code == "LOP-E020"):
-            last = new[-1]
-            did = shown.happened(last)
-            told = line(
-                Span(f"decided meanwhile by {clean(last.actor, 80)}: ", "warning"), f"{did}, because "
-            )
-            self.notice.append(line(told, fenced(last.because)))
-        elif fault is not None:
-            self.notice.append(line(Span(f"{fault.code} {clean(fault.message)}", "warning")))
-            if fault.next_step:
-                self.notice.append(line(Span("next: ", "dim"), clean(fault.next_step)))
-        elif detail.replaced_by is None:
-            self.notice.append(line(Span(f"it is {shown.status_word(detail.status)} meanwhile", "warning")))
         if detail.replaced_by is not None:
             self.follow(detail.replaced_by, typed=fault is not None)
         else:
@@ -471,16 +395,11 @@ class WalkerScreen(ReadingScreen):
 
     def follow(self, newer: str, *, typed: bool) -> None:
         """The finding goes on under another address: it comes next, with the reason that was typed for this one."""
-        self.notice.append(
-            line(
-                Span("the finding was refreshed: the newer one is ", "warning"), Span(short(newer), "address")
-            )
-        )
         if newer not in self.way.addresses:
             self.way.addresses.insert(self.way.place + 1, newer)
-        self.way.draft = (newer, self.decision, self.because) if typed and self.because else None
-        if self.way.draft is not None:
-            self.notice.append(line(Span("your reason is kept for it", "dim")))
+        kept = typed and bool(self.because)
+        self.way.draft = (newer, self.decision, self.because) if kept else None
+        self.notice += told.refreshed(newer, kept=kept)
 
     # --- drawing ------------------------------------------------------------------------------------
 
@@ -495,11 +414,11 @@ class WalkerScreen(ReadingScreen):
         self.set_class(self.state in _READING, "-reading")
         room = self.app.size.width
         if self.state == "summary":
-            self.pager.show(self.summing_up(room))
+            self.pager.show(told.summing_up(self.way, room))
         elif self.state == "receipt" and self.receipt is not None:
-            self.pager.show(self.receipt_lines(room))
+            self.pager.show(self.receipt_lines(self.receipt, room))
         elif self.state == "notice":
-            self.pager.show(self.notice_lines(room))
+            self.pager.show(told.notice_lines(self.notice, self.detail, room))
         elif detail is not None:
             self.draw_detail()
         else:
@@ -559,58 +478,20 @@ class WalkerScreen(ReadingScreen):
         title = f"Change, literal, {total if self.seen_all else seen} of {plural(total, 'line')} seen"
         self.pager.replace_line(change.start - 1, heading(title, self.main_room))
 
-    def receipt_lines(self, room: int) -> list[Line]:
-        if self.receipt is None:
-            return []
-        lines: list[Line] = []
-        if self.detail is not None:
-            lines += wrap(
-                line(Span(clean(self.detail.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2
-            )
-        lines.append(heading("Receipt", room))
-        lines += wrapped(shown.receipt(self.receipt), room, 9)
-        lines.append(heading("Next", room, meaning="dim"))
-        keys, rights = self.console_app.keymap, self.console_app.rights
-        if self.receipt.to_status == "approved":
-            why_not = rights.missing("apply")
-            if self.plan is not None and self.plan.outside:
-                marks = "once it is made there: note that it is done, with a reason"
-                lines.append(_offer(keys.first("queue.mark_applied"), marks, why_not))
-            else:
-                again = "apply it now, with a reason of its own"
-                lines.append(_offer(keys.first("queue.apply"), again, why_not))
-            if self.plan is not None and why_not is None:
-                lines.append(line("        ", shown.plan(self.plan)))
-        if self.receipt.to_status == "applied" and self.detail and case_of(self.detail).rollbackable:
-            lines.append(_offer(keys.first("queue.rollback"), "roll it back", rights.missing("apply")))
+    def receipt_lines(self, receipt: Receipt, room: int) -> list[Line]:
+        """The receipt, and what may be done next."""
         left = len(self.way.addresses) - self.way.place - 1
         after = f"next recommendation, {left} left" if left else "end of the walk"
-        lines.append(_offer(keys.first("walker.next"), self.onward if self.single else after, None))
-        return lines
+        leads = self.onward if self.single else after
+        console = self.console_app
+        return told.receipt_lines(
+            receipt, self.detail, self.plan, leads, console.keymap, console.rights, room
+        )
 
     @property
     def onward(self) -> str:
         """Where Enter leads after a single decision: back, or to what the finding became meanwhile."""
         return "next" if self.way.place + 1 < len(self.way.addresses) else "back"
-
-    def notice_lines(self, room: int) -> list[Line]:
-        lines = wrapped(self.notice, room, 2)
-        if self.detail is not None:
-            trail = shown.trail_section(self.detail.chain, room, shown.digits_of(self.detail))
-            lines += [line(), *shown.section_lines(trail, room)]
-        return lines
-
-    def summing_up(self, room: int) -> list[Line]:
-        lines = [heading("End of the walk", room), line(self.way.counts())]
-        skipped = len(self.way.skipped)
-        if skipped:
-            lines.append(line(f"{plural(skipped, 'recommendation waits', 'recommendations wait')} still."))
-        if self.way.receipts:
-            lines.append(heading("Receipts", room))
-        for receipt in self.way.receipts:
-            head, because, audit, chain, *_ = shown.receipt(receipt)
-            lines += wrapped([head, line("  ", because), line("  ", audit), line("  ", chain)], room, 11)
-        return lines
 
     # --- what keys do -------------------------------------------------------------------------------
 
@@ -718,29 +599,3 @@ class WalkerScreen(ReadingScreen):
 
     def do_command(self) -> None:
         self.copy(command_line(self.console_app.file, self.address), "command line")
-
-
-def _work(
-    verb: str, address: str, because: str, destructive: bool, choice: int = 0
-) -> Callable[[Reviews], Receipt]:
-    match verb:
-        case "approve" if choice:
-            return lambda reviews: reviews.approve(address, because=because, choice=choice)
-        case "approve":
-            return lambda reviews: reviews.approve(address, because=because)
-        case "withdraw":
-            return lambda reviews: reviews.withdraw(address, because=because)
-        case "apply":
-            return lambda reviews: reviews.apply(address, because=because, allow_destructive=destructive)
-        case "mark done":
-            return lambda reviews: reviews.mark_applied(address, because=because)
-        case "roll back":
-            return lambda reviews: reviews.rollback(address, because=because)
-        case _:
-            return lambda reviews: reviews.reject(address, because=because)
-
-
-def _offer(key: str, does: str, why_not: str | None) -> Line:
-    if why_not:
-        return line(Span(f" {key:<6} {does} ({why_not})", "dim"))
-    return line(Span(f" {key:<6} ", "key"), does)

@@ -14,7 +14,8 @@ from deja_tui.errors import DejaError
 from deja_tui.present.line import plain
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.queue import QueueScreen
-from deja_tui.screens.walker import Walk, WalkerScreen
+from deja_tui.screens.walk import Walk
+from deja_tui.screens.walker import WalkerScreen
 from tests.present import build
 from tests.screens.fake import FakeReviews
 from tests.screens.user import User, console, destroyer, key_event, reader, review_only
