@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -123,12 +124,74 @@ def letta() -> Iterator[Any]:
         yield {"id": f"a{number}", "name": f"agent {number}", "messages": messages}
 
 
+def letta_one() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        yield {"id": f"m{number}", "role": "user", "content": f"{number} {_SAID}"}
+
+
+def mem0() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        yield {"id": f"m{number}", "memory": f"{number} {_SAID}", "user_id": f"u{number % 100}", "created_at": _at(number)}  # fmt: skip
+
+
+def mem0_history() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        event = ("ADD", "UPDATE", "UPDATE", "DELETE" if number % 40 == 0 else "NOOP")[number % 4]
+        yield {"id": f"h{number}", "memory_id": f"m{number // 4}", "event": event, "new_memory": f"{number} {_SAID}", "created_at": _at(number)}  # fmt: skip
+
+
+def zep() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        yield {
+            "uuid": f"e{number}", "source_node_uuid": f"n{number // 10}", "target_node_uuid": f"n{number}",
+            "name": "KNOWS", "fact": f"{number} {_SAID}", "created_at": _at(number), "episodes": [f"p{number}"],
+        }  # fmt: skip
+
+
+def swe_agent() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        yield {"action": f"cat {number}", "response": f"now {number}", "observation": f"{number} {_SAID}"}
+
+
+def mini_swe_agent() -> Iterator[Any]:
+    number = 0
+    while True:
+        number += 1
+        at = {"timestamp": _BEGIN + number}
+        yield {"role": "assistant", "content": f"```bash\ncat {number}\n```", "extra": at}
+        said = f"<returncode>{int(number % 10 == 0)}</returncode> {number} {_SAID}"
+        yield {"role": "user", "content": said, "extra": at}
+
+
+def note(number: int) -> str:
+    """A note of a vault, with an observation and two links."""
+    said = f"---\ntitle: n{number}\npermalink: n{number}\n---\n\n- [fact] {number} {_SAID}\n- near [[n{number + 1}]]\n"
+    return f"{said}\nSee [[n{number - 1}]]. {_SAID * 4}\n"
+
+
 # what stands around the records where the file is one document
 AROUND = {
     "otel": ('{"resourceSpans": [{"scopeSpans": [{"spans": [', "]}]}]}"),
     "chatgpt": ('{"conversations": [', "]}"),
     "letta": ('{"tools": [], "agents": [', "]}"),
+    "letta-one": ('{"name": "g", "core_memory": [], "messages": [', "]}"),
+    "mem0": ('{"results": [', "]}"),
+    "mem0-history": ("[", "]"),
+    "zep": ('{"edges": [', '], "episodes": []}'),
+    "swe-agent": ('{"history": [], "info": {}, "trajectory": [', "]}"),
+    "mini-swe-agent": ('{"info": {}, "messages": [', "]}"),
 }
+IMPORTERS = {"letta-one": "letta", "mem0-history": "mem0"}
 KINDS: dict[str, Callable[[], Iterator[Any]]] = {
     "claude-code": claude_code,
     "openai": openai,
@@ -136,11 +199,24 @@ KINDS: dict[str, Callable[[], Iterator[Any]]] = {
     "otel": otel,
     "chatgpt": chatgpt,
     "letta": letta,
+    "letta-one": letta_one,
+    "mem0": mem0,
+    "mem0-history": mem0_history,
+    "zep": zep,
+    "swe-agent": swe_agent,
+    "mini-swe-agent": mini_swe_agent,
 }
+VAULT = "basic-memory"
 
 
 def write(path: Path, kind: str, size: int) -> int:
     """Write records until the file is ``size`` bytes long; how many."""
+    if kind == VAULT:
+        path.mkdir()
+        records = size // len(note(1))
+        for number in range(records):
+            (path / f"n{number}.md").write_text(note(number))
+        return records
     written = records = 0
     before, after = AROUND.get(kind, ("", ""))
     with path.open("w") as file:
@@ -161,8 +237,8 @@ def measure(folder: Path, kind: str, mb: int) -> None:
     words = [sys.executable, __file__, "--run", kind, str(source), str(memory)]
     done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=ROOT)
     print(f"{kind:12} {mb:5} MB {records:9,} records   {done.stdout.strip()}", flush=True)
-    for path in folder.iterdir():
-        path.unlink()
+    shutil.rmtree(folder)
+    folder.mkdir()
 
 
 def run(kind: str, source: Path, memory: Path) -> None:
@@ -172,7 +248,7 @@ def run(kind: str, source: Path, memory: Path) -> None:
     from deja_tui.capture.registry import source as importer
 
     with Memory.open(memory, durability="normal") as opened:
-        report = import_path(opened, importer(kind), source, now_ms=1_790_000_000_000)
+        report = import_path(opened, importer(IMPORTERS.get(kind, kind)), source, now_ms=1_790_000_000_000)
     used = resource.getrusage(resource.RUSAGE_SELF)
     peak = used.ru_maxrss / 1024
     print(f"{report.added:9,} grains   peak {peak:6.1f} MiB   {used.ru_utime + used.ru_stime:7.1f} s CPU")
@@ -181,7 +257,7 @@ def run(kind: str, source: Path, memory: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, nargs="+", default=[50, 200])
-    parser.add_argument("--kind", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--kind", nargs="+", default=[*KINDS, VAULT], choices=[*KINDS, VAULT])
     parser.add_argument(
         "--in", dest="folder", default=os.environ.get("TMPDIR"), help="where the files are made"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an import has to remember of every record: ids, in as much memory for a gigabyte as for a megabyte.
+"""What an import has to remember of every record, in as much memory for a gigabyte as for a megabyte.
 
 * IDS-1  The newest `HELD` entries are in memory, the others in a temporary database without a name, which the system
   removes with the process. Few files are long enough to begin one.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HELD: Final = 10_000
 _CACHE_KIB: Final = 4_096
+_NO_ROOM: Final = "no room in the temporary folder for what a file this long needs"
 
 
 class Ids:
@@ -94,22 +95,49 @@ class Ids:
         rows = ((_bytes(key), _bytes(value)) for key, value in self._new.items())
         try:
             if self._file is None:
-                self._file = apsw.Connection("")
-                for name, told in (
-                    ("journal_mode", "OFF"),
-                    ("synchronous", "OFF"),
-                    ("cache_size", -_CACHE_KIB),
-                ):
-                    self._file.pragma(name, told)
-                self._file.execute(
+                self._file = _scratch(
                     "CREATE TABLE kept (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
                 )
             with self._file:
                 self._file.executemany("REPLACE INTO kept VALUES (?, ?)", rows)
         except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as fault:
-            raise OSError(0, "no room in the temporary folder for the ids of a file this long") from fault
+            raise OSError(0, _NO_ROOM) from fault
         self._count += len(self._new)
         self._new = {}
+
+
+class Ordered:
+    """JSON texts that are read back in the order of a time and a number. Raises OSError as `Ids`."""
+
+    def __init__(self) -> None:
+        self._file = _scratch(
+            "CREATE TABLE kept (at INTEGER, number INTEGER, value BLOB, PRIMARY KEY (at, number)) WITHOUT ROWID"
+        )
+        self._file.execute("BEGIN")
+
+    def put(self, at: int, number: int, value: str) -> None:
+        """Keep a text; no number is used twice."""
+        import apsw
+
+        try:
+            self._file.execute("INSERT INTO kept VALUES (?, ?, ?)", (at, number, _bytes(value)))
+        except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as fault:
+            raise OSError(0, _NO_ROOM) from fault
+
+    def __iter__(self) -> Iterator[tuple[int, int, str]]:
+        for at, number, value in self._file.execute("SELECT at, number, value FROM kept ORDER BY at, number"):
+            yield at, number, _text(value)
+
+
+def _scratch(table: str) -> apsw.Connection:
+    """A temporary database without a name, in bounded memory, which is not to survive anything."""
+    import apsw
+
+    file = apsw.Connection("")
+    for name, told in (("journal_mode", "OFF"), ("synchronous", "OFF"), ("cache_size", -_CACHE_KIB)):
+        file.pragma(name, told)
+    file.execute(table)
+    return file
 
 
 def _bytes(text: str) -> bytes:

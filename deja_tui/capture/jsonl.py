@@ -14,6 +14,7 @@ Numbered rules, cited by tests:
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import sys
@@ -36,6 +37,23 @@ DEPTH_LIMIT: Final = 100
 
 _JSON: Final = json.JSONDecoder(parse_constant=str)  # NaN is no JSON, but no reason to lose a record either
 _BOM: Final = b"\xef\xbb\xbf"
+
+
+DAMAGE: Final = "deja-damage"
+"""How a document is decoded: half a surrogate pair is text, any other byte that is none becomes one that no JSON holds, so that
+it breaks the value it stands in and not the reading of all that came before it."""
+
+
+def _damage(error: UnicodeError) -> tuple[str | bytes, int]:
+    try:
+        return codecs.lookup_error("surrogatepass")(error)
+    except UnicodeError:
+        if not isinstance(error, UnicodeDecodeError):
+            raise
+        return "\x1a", error.end
+
+
+codecs.register_error(DAMAGE, _damage)
 
 
 class Line(Record):

@@ -52,7 +52,7 @@ def document(path: Path, report: FileReport, *, kind: str, hint: str) -> Any:
     with path.open("rb") as source:
         body = source.read(jsonl.LINE_LIMIT + 1)
     if len(body) > jsonl.LINE_LIMIT:
-        raise _too_long(path)
+        raise too_long(path)
     value = _value(jsonl.body(body))
     if value is _NOTHING:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no {kind}: not JSON", hint)
@@ -84,7 +84,7 @@ def elements(path: Path, report: FileReport, *, kind: str, hint: str) -> Iterato
             yield document(path, report, kind=kind, hint=hint)
             return
         source.seek(0)
-        text = io.TextIOWrapper(source, encoding="utf-8-sig", errors="surrogatepass", newline="")
+        text = io.TextIOWrapper(source, encoding="utf-8-sig", errors=jsonl.DAMAGE, newline="")
         yield from _array(text, path, report, kind, hint)
 
 
@@ -116,7 +116,7 @@ def _array(text: io.TextIOWrapper, path: Path, report: FileReport, kind: str, hi
         if whole or not piece:
             break
         if len(buffer) > jsonl.LINE_LIMIT:
-            raise _too_long(path)
+            raise too_long(path)
     if not whole:
         if not number:
             raise DejaError("IMP-E002", f"{clean(path.name)} is no {kind}: not JSON", hint)
@@ -135,7 +135,8 @@ def _one(text: str) -> tuple[Any, str] | None:
     return (None if jsonl.too_deep(text[:end].encode("utf-8", "surrogatepass"), value) else value), text[end:]
 
 
-def _too_long(path: Path) -> DejaError:
+def too_long(path: Path) -> DejaError:
+    """The coded error of a document, or of a part of one, that is not held."""
     limit = jsonl.LINE_LIMIT // 2**20
     return DejaError(
         "IMP-E004",

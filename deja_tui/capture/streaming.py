@@ -3,6 +3,7 @@
 
 * STREAM-1  `under` gives the values below a path of names, arrays on the way one element after the other; everything else is
   passed by. A value, or what is passed by, may have `jsonl.LINE_LIMIT` bytes.
+* STREAM-3  `hollow` and `within` do the same for an object that has one long member: the object without it, and its elements.
 * STREAM-2  What is broken ends the reading where it is broken: what was given before stays given, and the reader is told.
 """
 
@@ -47,7 +48,12 @@ def is_document(path: Path, names: Sequence[str]) -> bool:
 
 def is_long(path: Path, names: Sequence[str]) -> bool:
     """Whether a file is better walked than read whole, which takes several times its length of memory, and can be."""
-    return path.stat().st_size > min(_WHOLE, jsonl.LINE_LIMIT) and _has(path, names)
+    return is_past_holding(path) and _has(path, names)
+
+
+def is_past_holding(path: Path) -> bool:
+    """Whether a file is so long that it is walked where that is possible."""
+    return path.stat().st_size > min(_WHOLE, jsonl.LINE_LIMIT)
 
 
 def _has(path: Path, names: Sequence[str]) -> bool:
@@ -57,41 +63,104 @@ def _has(path: Path, names: Sequence[str]) -> bool:
         return False
 
 
-def under(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    """The values below ``names`` in a document (STREAM-1).
+def under(path: Path, names: Sequence[str | None]) -> Iterator[Any]:
+    """The values below ``names`` in a document (STREAM-1). A name of None: each element of an array.
 
     Raises `Broken` (STREAM-2), IMP-E004 for a value that is too long, `OSError`.
     """
     with path.open("rb") as source:
         stream = _Stream(source, path)
-        yield from _under(stream, list(names))
-        if stream.peek():
-            raise Broken
+        for _ in _reach(stream, names):
+            yield stream.value()
+        _end(stream)
 
 
-def _under(stream: _Stream, names: list[str]) -> Iterator[Any]:
+def hollow(path: Path, names: Sequence[str | None], leave: str) -> Iterator[Any]:
+    """The values below ``names``; objects without their member ``leave``, which may be of any length (`within`).
+
+    Raises as `under`.
+    """
+    with path.open("rb") as source:
+        stream = _Stream(source, path)
+        for _ in _reach(stream, names):
+            yield _without(stream, leave)
+        _end(stream)
+
+
+def within(path: Path, names: Sequence[str | None], leave: str) -> Iterator[tuple[int, Any]]:
+    """What `hollow` left out, one element after the other: (number of the object from 1, element).
+
+    Raises as `under`.
+    """
+    with path.open("rb") as source:
+        stream = _Stream(source, path)
+        for number, _ in enumerate(_reach(stream, names), 1):
+            for _ in _reach(stream, (leave,)):
+                yield number, stream.value()
+        _end(stream)
+
+
+def members(path: Path) -> Iterator[tuple[str, str]]:
+    """The members of a document that is an object: (name, the character that its value begins with). Raises as `under`."""
+    with path.open("rb") as source:
+        stream = _Stream(source, path)
+        for name in stream.members():
+            yield name, stream.peek()
+            stream.skip()
+        _end(stream)
+
+
+def _end(stream: _Stream) -> None:
+    if stream.peek():
+        raise Broken
+
+
+def _without(stream: _Stream, leave: str) -> Any:
+    if stream.peek() != "{":
+        return stream.value()
+    found = {}
+    for name in stream.members():
+        if name == leave:
+            stream.skip()
+        else:
+            found[name] = stream.value()
+    return found
+
+
+def _reach(stream: _Stream, names: Sequence[str | None]) -> Iterator[None]:
+    """Once for each value below ``names``; who asks for the next one has read the last."""
     if not names:
-        value = stream.value()
-        yield value
+        yield
+        return
+    first, rest = names[0], names[1:]
+    if first is None:
+        yield from _each(stream, rest)
         return
     if stream.peek() != "{":
-        stream.value()
+        stream.skip()
         return
     for name in stream.members():
-        if name != names[0]:
+        if name != first:
             stream.skip()
         elif stream.peek() == "[":
-            for _ in stream.elements():
-                yield from _under(stream, names[1:])
+            yield from _each(stream, rest)
         else:
-            yield from _under(stream, names[1:])
+            yield from _reach(stream, rest)
+
+
+def _each(stream: _Stream, rest: Sequence[str | None]) -> Iterator[None]:
+    if stream.peek() != "[":
+        stream.skip()
+        return
+    for _ in stream.elements():
+        yield from _reach(stream, rest)
 
 
 class _Stream:
     """JSON text with a place in it; at most one value and a piece are held."""
 
     def __init__(self, source: BinaryIO, path: Path) -> None:
-        self._text = io.TextIOWrapper(source, encoding="utf-8-sig", errors="surrogatepass", newline="")
+        self._text = io.TextIOWrapper(source, encoding="utf-8-sig", errors=jsonl.DAMAGE, newline="")
         self._path = path
         self._size = path.stat().st_size
         self._held = ""
@@ -129,11 +198,15 @@ class _Stream:
             deep = jsonl.too_deep(self._held[start:end].encode("utf-8", "surrogatepass"), value)
             return None if deep else value
 
-    def skip(self) -> None:
-        """Pass by the value that begins here; the elements of an array one after the other."""
-        if self.peek() == "[":
+    def skip(self, deep: int = 3) -> None:
+        """Pass by the value that begins here; the elements of an array one after the other, and so two levels down."""
+        found = self.peek() if deep else ""
+        if found == "[":
             for _ in self.elements():
-                self.value()
+                self.skip(deep - 1)
+        elif found == "{":
+            for _ in self.members():
+                self.skip(deep - 1)
         else:
             self.value()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable
 
 from deja_tui.text import compact_json, door
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 TEXT_MAX: Final = 32_768  # characters of one text that are kept; the rest is told as elided
+_DIGITS: Final = 16
 _INT_MIN: Final = -(2**63)
 _INT_MAX: Final = 2**64 - 1
 
@@ -36,7 +38,31 @@ def tame(value: Any) -> Any:
 
 def digest(value: Any) -> str:
     """16 hex digits that tell two raw values apart; the same for equal JSON, however it was written."""
-    return hashlib.sha256(compact_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(compact_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+class Digest:
+    """`digest` of lists that are given one element after the other."""
+
+    def __init__(self) -> None:
+        self._told = hashlib.sha256()
+
+    def text(self, text: str) -> None:
+        """Take a piece of the JSON itself."""
+        self._told.update(text.encode("utf-8", "surrogatepass"))
+
+    def rows(self, rows: Iterable[Any]) -> int:
+        """Take a list; how many elements it had."""
+        count = 0
+        self.text("[")
+        for value in rows:
+            self.text("," * bool(count) + compact_json(value))
+            count += 1
+        self.text("]")
+        return count
+
+    def __str__(self) -> str:
+        return self._told.hexdigest()[:_DIGITS]
 
 
 class Shears:

@@ -371,6 +371,7 @@ def test_settings_lines_are_printed_for_the_agent(tmp_path: Path) -> None:
     )
     told = json.loads(done.stdout)["hooks"]
     assert str(tmp_path / "m.deja") in told["Stop"][0]["hooks"][0]["command"]
+    assert done.stderr.startswith("belongs into .claude/settings.json of a project")
     done = subprocess.run(
         [*command, "mcp", "--db", str(tmp_path / "m.deja")],
         capture_output=True,

@@ -18,6 +18,7 @@ from deja_tui.capture.files import import_path
 from deja_tui.capture.streaming import Broken, is_document, under
 from deja_tui.errors import DejaError
 from tests.capture.sink import FakeSink
+from tests.support import shared
 
 NOW = 1_800_000_000_000
 JSON = st.recursive(
@@ -144,3 +145,72 @@ def test_a_long_export_of_spans_takes_little_memory(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < path.stat().st_size
+
+
+WALKED = {
+    "mem0": ["mem0/export.json", "mem0/history.json"],
+    "zep": ["zep/graph-dump.json", "zep/conversations.json", "zep/user_data.json"],
+    "letta": ["letta-af/memgpt-with-convo.af"],
+    "swe-agent": ["swe-agent/function-calling-simple.traj", "swe-agent/test-repo-i1.traj"],
+    "mini-swe-agent": ["mini-swe-agent/github-issue.traj.json", "mini-swe-agent/csv-fix.traj.json"],
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in WALKED.items() for name in names])
+def test_a_walked_document_gives_what_a_held_one_gives(
+    kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PARTS-2: real files, the same grains under the same keys and the same figures."""
+    held, walked = FakeSink(), FakeSink()
+    counted = import_path(held, registry.source(kind), shared(f"samples/{name}"), now_ms=NOW)
+    monkeypatch.setattr(streaming, "_WHOLE", 0)
+    monkeypatch.setattr(streaming, "_PIECE", 4_096)
+    report = import_path(walked, registry.source(kind), shared(f"samples/{name}"), now_ms=NOW)
+    assert walked.heads == held.heads != {}
+    assert walked.dead == held.dead
+    assert report.figures == counted.figures
+    assert report.losses == counted.losses
+
+
+@pytest.mark.parametrize("kind", ["mem0", "zep", "swe-agent", "mini-swe-agent", "letta"])
+def test_a_walked_document_that_breaks_off(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PARTS-2: its beginning is taken, and the place is told; what is no JSON at all is refused."""
+    monkeypatch.setattr(streaming, "_WHOLE", 0)
+    text = {
+        "mem0": '[{"id": "1", "memory": "likes tea"}, {"id": "2", "mem',
+        "zep": '{"edges": [{"uuid": "e", "fact": "a is b", "name": "IS", "source_node_uuid": "a"}, {"uu',
+        "swe-agent": '{"history": [{"role": "user", "content": "do"}, {"ro',
+        "mini-swe-agent": '{"messages": [{"role": "user", "content": "do"}, {"ro',
+        "letta": '{"agents": [{"name": "g", "messages": [{"role": "user", "content": "hello"}]}, {"na',
+    }[kind]
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    sink = FakeSink()
+    report = import_path(sink, registry.source(kind), path, now_ms=NOW)
+    assert sink.heads
+    assert [loss.reason for loss in report.losses] == ["the document breaks off here"]
+    for nothing in ("{", '{"a" 1}', "[", '"x"', "nothing"):
+        path.write_text(nothing)
+        with pytest.raises(DejaError, match="IMP-E002"):
+            import_path(sink, registry.source(kind), path, now_ms=NOW)
+
+
+def test_an_agent_is_read_message_by_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """STREAM-3, PARTS-1: the messages of one agent may be longer than a value may be, wherever its name stands."""
+    messages = [{"role": "user", "content": f"{number} " + "x" * 300} for number in range(50)]
+    path = tmp_path / "a.json"
+    for whole in (
+        {"messages": messages, "core_memory": [{"label": "persona", "value": "kind"}], "name": "g"},
+        {"agents": [{"messages": messages, "name": "g"}, {"name": "h", "messages": messages[:3]}]},
+    ):
+        path.write_text(json.dumps(whole))
+        held, walked = FakeSink(), FakeSink()
+        import_path(held, registry.source("letta"), path, now_ms=NOW)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(jsonl, "LINE_LIMIT", 2_000)
+            patch.setattr(streaming, "_PIECE", 500)
+            import_path(walked, registry.source("letta"), path, now_ms=NOW)
+        assert walked.heads == held.heads
+        assert len(held.heads) > 50

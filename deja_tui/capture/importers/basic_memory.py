@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 from deja_tui.capture import files, jsonl, times
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.known import Known
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
@@ -153,19 +153,30 @@ def _store(known: Known, note: Note, stamp: int) -> None:
         known.fact(note.title, "links_to", link, at=at, scope=note.path)
 
 
-def _count(counts: Counts, notes: list[Note]) -> None:
-    names = {
-        fold(name)
-        for note in notes
-        for name in (note.title, str(note.meta.get("permalink") or ""), Path(note.path).stem)
-    }
-    links = Counter(str(note.meta["permalink"]) for note in notes if note.meta.get("permalink"))
-    counts.count("observations", sum(len(note.observations) for note in notes))
-    counts.count("relations", sum(len(note.relations) for note in notes))
-    counts.count("inline_links", sum(len(note.links) for note in notes))
-    ends = [other for note in notes for _, other in note.relations]
-    counts.count("relations_to_missing_notes", sum(fold(other) not in names for other in ends))
-    counts.count("permalinks_used_twice", sum(count > 1 for count in links.values()))
+class _Names:
+    """What the notes of a vault are called, and what their relations lead to (BM-5)."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+        self._names = Ids()
+        self._links = Ids()
+        self._ends = Ids()
+
+    def add(self, note: Note) -> None:
+        link = note.meta.get("permalink")
+        for name in (note.title, str(link or ""), Path(note.path).stem):
+            self._names.put(fold(name))
+        if link:
+            self._counts.count("permalinks_used_twice", int(self._links.bump(str(link)) == 2))
+        self._counts.count("observations", len(note.observations))
+        self._counts.count("relations", len(note.relations))
+        self._counts.count("inline_links", len(note.links))
+        for _, other in note.relations:
+            self._ends.bump(fold(other))
+
+    def count(self) -> None:
+        missing = sum(int(times) for end, times in self._ends.items() if end not in self._names)
+        self._counts.count("relations_to_missing_notes", missing)
 
 
 def _notes(known: Known, vault: Path) -> Iterator[tuple[Note, int]]:
@@ -206,15 +217,16 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
     if not path.is_dir() and path.suffix.lower() != ".md":
         raise DejaError("IMP-E002", f"{clean(path.name)} is neither a folder nor a note", HINT)
     known = Known(KIND, report, now_ms)
-    notes: list[Note] = []
+    names, found = _Names(known.counts), False
     for note, stamp in _notes(known, path):
+        found = True
         if note.text.strip():
             _store(known, note, stamp)
-        notes.append(Note(note.path, "", note.meta, note.observations, note.relations, note.links))
+        names.add(note)
         yield known.ready()
-    if not notes:
+    if not found:
         raise DejaError("IMP-E002", f"{clean(path.name)} holds no note", HINT)
-    _count(known.counts, notes)
+    names.count()
     yield from known.rest()
 
 

@@ -11,7 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +20,11 @@ from deja_tui.capture import files, times
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.known import Known
 from deja_tui.capture.messages import Conversation
+from deja_tui.capture.parts import Walked, parts
 from deja_tui.capture.reading import document, records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
-from deja_tui.capture.streaming import Broken, is_long, under
+from deja_tui.capture.streaming import Broken, hollow, is_past_holding, within
 from deja_tui.capture.talk import Talk
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
@@ -59,8 +61,13 @@ def _blocks_of(
 
 
 def _agent(
-    known: Known, talk: Talk, number: int, agent: Mapping[str, Any], blocks: list[Mapping[str, Any]]
-) -> None:
+    known: Known,
+    talk: Talk,
+    number: int,
+    agent: Mapping[str, Any],
+    blocks: Iterable[Mapping[str, Any]],
+    messages: Iterator[Any],
+) -> Iterator[list[CaptureItem]]:
     name = known.word(agent.get("name")) or known.ident(agent.get("id")) or f"agent-{number}"
     known.counts.count("agents")
     changed = times.parse(agent.get("updated_at")) or times.parse(agent.get("created_at")) or 0
@@ -75,18 +82,20 @@ def _agent(
         at = known.undated() if told is None else known.moment(told, number)
         revision = times.parse(block.get("updated_at")) or changed
         known.document(path, value, at=at, record=f"{name}/{label}", revision=revision)
-    messages = _list(agent.get("messages"))
-    if not messages:
+    first = next(messages, None)
+    if first is None:
+        yield known.ready()
         return
     session = f"agent/{known.ident(agent.get('id')) or name}"
     talk.session(session, talk.undated(), f"Letta agent {name}")
     conversation = Conversation(talk, session, _failed)
-    for message in messages:
+    for message in chain((first,), messages):
         role = message.get("role")
         known.counts.count("messages")
         known.counts.group("messages_by_role", str(role)[:40])
         at = talk.moment(message["created_at"], number) if message.get("created_at") else talk.undated()
         conversation.feed(message, at, author="host" if role == "system" else None)
+        yield [*known.ready(), *talk.ready()]
 
 
 def _failed(message: Mapping[str, Any], text: str) -> bool:
@@ -124,9 +133,9 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
         yield from known.rest()
         return
     yield from (
-        _whole(path, report, known, talk)
-        if not is_long(files.checked(path), ("agents",))
-        else _long(path, known, talk)
+        _long(path, report, known, talk)
+        if is_past_holding(files.checked(path))
+        else _whole(path, report, known, talk)
     )
     report.note(0, "archival memory is not in an agent file: export it apart")
     yield from talk.rest()
@@ -149,29 +158,60 @@ def _whole(path: Path, report: FileReport, known: Known, talk: Talk) -> Iterator
         {str(block.get("id")): block for block in _list(whole.get("blocks"))} if "agents" in whole else {}
     )
     for number, agent in enumerate(agents, 1):
-        _agent(known, talk, number, agent, list(_blocks_of(agent, shared)))
-        yield [*known.ready(), *talk.ready()]
+        messages = iter(_list(agent.get("messages")))
+        yield from _agent(known, talk, number, agent, _blocks_of(agent, shared), messages)
 
 
-def _long(path: Path, known: Known, talk: Talk) -> Iterator[list[CaptureItem]]:
-    """An agent file of any length, one agent after the other."""
-    number = tools = 0
+def _long(path: Path, report: FileReport, known: Known, talk: Talk) -> Iterator[list[CaptureItem]]:
+    """An agent file of any length, one agent after the other, of each one message after the other."""
+    told = parts(path, report, kind="Letta agent file", hint=HINT)
+    if not isinstance(told, Walked):  # JSON inside a JSON text
+        yield from _whole(path, report, known, talk)
+        return
+    several = "agents" in told.lists
+    if not several and not {"core_memory", "memory", "blocks"} & told.names:
+        raise DejaError("IMP-E002", f"{clean(path.name)} holds no agent", HINT)
+    where = ("agents",) if several else ()
+    shared = {str(one.get("id")): one for one in _list(list(told.rows("blocks")))} if several else {}
+    messages = _Messages(within(path, where, "messages"))
+    number = 0
     try:
-        tools = sum(1 for _ in under(path, ("tools",)))
-        shared = {str(one.get("id")): one for one in under(path, ("blocks",)) if isinstance(one, dict)}
-        for number, agent in enumerate(under(path, ("agents",)), 1):
+        for number, agent in enumerate(hollow(path, where, "messages"), 1):
             if isinstance(agent, dict):
-                _agent(known, talk, number, agent, list(_blocks_of(agent, shared)))
-                yield [*known.ready(), *talk.ready()]
+                blocks = _blocks_of(agent, shared)
+                yield from _agent(known, talk, number, agent, blocks, messages.of(number))
             else:
                 known.report.lose(number, "an agent that is no object")
     except Broken:
-        known.report.lose(number + 1, "the document breaks off here")
+        told.breaks_off(number)
     if not number:
         raise DejaError("IMP-E002", f"{clean(path.name)} holds no agent", HINT)
     known.counts.tell("double_encoded", False)
+    known.counts.tell("top_level", sorted(told.names))
+    tools = sum(isinstance(one, dict) for one in told.rows("tools"))
     known.counts.count("tools", tools)
     known.counts.left_out["tool definition"] += tools
+
+
+class _Messages:
+    """The messages of all agents in their order, handed out agent by agent."""
+
+    def __init__(self, pairs: Iterator[tuple[int, Any]]) -> None:
+        self._pairs = pairs
+        self._waiting = self._next()
+
+    def _next(self) -> tuple[int, Any] | None:
+        try:
+            return next(self._pairs, None)
+        except Broken:  # whoever reads the agents themselves comes to that place as well, and tells it
+            return None
+
+    def of(self, number: int) -> Iterator[dict[str, Any]]:
+        while self._waiting is not None and self._waiting[0] <= number:
+            agent, message = self._waiting
+            self._waiting = self._next()
+            if agent == number and isinstance(message, dict):
+                yield message
 
 
 def _guess(probe: Probe) -> str | None:

@@ -11,16 +11,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from deja_tui.capture import files, times
+from deja_tui.capture import files, jsonl, times
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.ids import Ids, Ordered
 from deja_tui.capture.known import Known
-from deja_tui.capture.reading import document
+from deja_tui.capture.parts import parts
+from deja_tui.capture.reading import too_long
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
+from deja_tui.capture.tame import digest
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
 from deja_tui.text import clean, fold
@@ -51,7 +55,7 @@ def _owner(value: Mapping[str, Any], known: Known) -> str:
     )
 
 
-def _memory(known: Known, number: int, value: Mapping[str, Any], said: dict[str, int]) -> None:
+def _memory(known: Known, number: int, value: Mapping[str, Any], said: Ids) -> None:
     text = next((value[name] for name in _TEXTS if isinstance(value.get(name), str)), "")
     record = known.ident(value.get("id")) or known.ident(value.get("memory_id"))
     at = known.moment(value.get("created_at"), number)
@@ -63,41 +67,44 @@ def _memory(known: Known, number: int, value: Mapping[str, Any], said: dict[str,
         return
     known.counts.count("memories")
     known.counts.see("users", owner)
-    said[fold(text)] = said.get(fold(text), 0) + 1
+    same = said.bump(digest(fold(text)))
+    known.counts.count("duplicate_groups_after_nfc_casefold", int(same == 2))
+    known.counts.count("duplicates", int(same > 1))
 
 
-def _count_copies(known: Known, said: Mapping[str, int]) -> None:
-    known.counts.count("duplicate_groups_after_nfc_casefold", sum(count > 1 for count in said.values()))
-    known.counts.count("duplicates", sum(count - 1 for count in said.values()))
-
-
-def _history(known: Known, rows: list[Any]) -> None:
+def _history(known: Known, rows: Iterable[Any]) -> Iterator[list[CaptureItem]]:
     """Events in the order of their times, each memory's last state deciding whether it lives (MEM0-2)."""
-    events: list[tuple[int, int, Mapping[str, Any]]] = []
+    events, last = Ordered(), Ids()
     for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
+        if isinstance(row, Mapping):
+            at_ms = times.parse(row.get("updated_at")) or times.parse(row.get("created_at")) or 0
+            events.put(at_ms, number, json.dumps(row))
+        else:
             known.report.lose(number, "an event that is no object")
-            continue
-        events.append(
-            (times.parse(row.get("updated_at")) or times.parse(row.get("created_at")) or 0, number, row)
-        )
-    events.sort(key=lambda event: event[:2])
-    last: dict[str, str] = {}
-    for _, _, row in events:
-        last[known.ident(row.get("memory_id") or row.get("id"))] = _event(row)
-    for at_ms, number, row in events:
-        event = _event(row)
-        known.counts.count("history_events")
-        known.counts.group("by_event", event[:40] or "(none)")
-        memory = known.ident(row.get("memory_id") or row.get("id"))
-        known.counts.see("chains", memory)
-        if last[memory] == "DELETE":
-            known.counts.left_out["event of a memory deleted at the source"] += 1
-        elif event in ("ADD", "UPDATE"):
-            _change(known, number, row, memory, at_ms)
-        elif event != "NOOP":
-            known.report.lose(number, "an event of unknown kind")
+    for _, _, told in events:
+        row = json.loads(told)
+        last.put(_memory_of(known, row), _event(row))
+    for at_ms, number, told in events:
+        _replay(known, number, json.loads(told), at_ms, last)
+        yield known.ready()
     known.counts.count("live_after_replay", sum(event != "DELETE" for event in last.values()))
+
+
+def _replay(known: Known, number: int, row: Mapping[str, Any], at_ms: int, last: Ids) -> None:
+    event, memory = _event(row), _memory_of(known, row)
+    known.counts.count("history_events")
+    known.counts.group("by_event", event[:40] or "(none)")
+    known.counts.see("chains", memory)
+    if last.get(memory) == "DELETE":
+        known.counts.left_out["event of a memory deleted at the source"] += 1
+    elif event in ("ADD", "UPDATE"):
+        _change(known, number, row, memory, at_ms)
+    elif event != "NOOP":
+        known.report.lose(number, "an event of unknown kind")
+
+
+def _memory_of(known: Known, row: Mapping[str, Any]) -> str:
+    return known.ident(row.get("memory_id") or row.get("id"))
 
 
 def _event(row: Mapping[str, Any]) -> str:
@@ -115,49 +122,72 @@ def _change(known: Known, number: int, row: Mapping[str, Any], memory: str, at_m
         known.report.lose(number, "an event without text")
 
 
-def _front_matter(known: Known, path: Path) -> bool:
-    """The plugin's file: blocks of names and values between rules, each followed by a memory. Whether there was any."""
-    files.checked(path)
-    lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
-    rules = [number for number, line in enumerate(lines) if line.strip() == "---"]
-    said: dict[str, int] = {}
+def _front_matter(known: Known, path: Path) -> Iterator[list[CaptureItem]]:
+    """The plugin's file: blocks of names and values between rules, each followed by a memory. Raises IMP-E002."""
+    said = Ids()
     found = False
-    for begin, end in zip(rules[::2], rules[1::2], strict=False):
-        after = next((number for number in rules if number > end), len(lines))
-        told = dict(line.split(":", 1) for line in lines[begin + 1 : end] if ":" in line)
-        value: dict[str, Any] = {name.strip(): text.strip() for name, text in told.items() if text.strip()}
-        if "id" in value:
+    for number, told, text in _blocks(path):
+        if "id" in told:
             found = True
-            _memory(known, begin + 1, {**value, "memory": "\n".join(lines[end + 1 : after]).strip()}, said)
-    _count_copies(known, said)
-    return found
+            _memory(known, number, {**told, "memory": text}, said)
+            yield known.ready()
+    if not found:
+        raise DejaError("IMP-E002", f"{clean(path.name)} holds no memory of mem0", HINT)
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, dict[str, Any], str]]:
+    """(line of its first rule, names and values, text) of each block. Raises IMP-E004 for one that is too long."""
+    rules = begin = size = 0
+    meta: list[str] = []
+    body: list[str] = []
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            size += len(line)
+            if size > jsonl.LINE_LIMIT:
+                raise too_long(path)
+            if line.strip() != "---":
+                (meta if rules % 2 else body).append(line)
+                continue
+            rules += 1
+            if rules % 2:
+                if begin:
+                    yield begin, _named(meta), "".join(body).strip()
+                begin, size, meta, body = number, 0, [], []
+    if begin and rules % 2 == 0:
+        yield begin, _named(meta), "".join(body).strip()
+
+
+def _named(lines: list[str]) -> dict[str, Any]:
+    told = dict(line.split(":", 1) for line in lines if ":" in line)
+    return {name.strip(): text.strip() for name, text in told.items() if text.strip()}
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
     known = Known(KIND, report, now_ms)
     if path.suffix.lower() == ".md":
-        if not _front_matter(known, path):
-            raise DejaError("IMP-E002", f"{clean(path.name)} holds no memory of mem0", HINT)
+        yield from _front_matter(known, files.checked(path))
         yield from known.rest()
         return
-    value = document(path, report, kind="mem0 export", hint=HINT)
-    rows = value
-    if isinstance(value, dict):
-        rows = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
-    if not isinstance(rows, list) or (rows and not any(_ours(row) for row in rows)):
+    told = parts(path, report, kind="mem0 export", hint=HINT)
+    where = next((name for name in _LISTS if name in told.lists), None)
+    empty = not told.first(1, where)
+    if not (told.is_list or where) or not (empty or any(map(_ours, told.rows(where)))):
         raise DejaError("IMP-E002", f"{clean(path.name)} is no export of mem0", HINT)
-    if any(isinstance(row, dict) and ("event" in row or "action" in row) for row in rows):
-        _history(known, rows)
+    if any(isinstance(row, dict) and ("event" in row or "action" in row) for row in told.rows(where)):
+        yield from _history(known, told.rows(where))
     else:
-        said: dict[str, int] = {}
-        for number, row in enumerate(rows, 1):
-            if isinstance(row, dict):
-                _memory(known, number, row, said)
-                yield known.ready()
-            else:
-                report.lose(number, "a memory that is no object")
-        _count_copies(known, said)
+        yield from _memories(known, told.rows(where))
     yield from known.rest()
+
+
+def _memories(known: Known, rows: Iterable[Any]) -> Iterator[list[CaptureItem]]:
+    said = Ids()
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, dict):
+            _memory(known, number, row, said)
+            yield known.ready()
+        else:
+            known.report.lose(number, "a memory that is no object")
 
 
 def _ours(row: Any) -> bool:

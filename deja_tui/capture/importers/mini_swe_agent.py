@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.messages import Conversation, calls_of
-from deja_tui.capture.reading import document
+from deja_tui.capture.parts import parts
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
-from deja_tui.capture.tame import digest
+from deja_tui.capture.tame import Digest
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
 from deja_tui.text import clean
@@ -84,22 +84,22 @@ class _Reader:
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="mini-swe-agent trajectory", hint=HINT)
-    messages = value.get("messages") if isinstance(value, dict) else value
-    roles = isinstance(messages, list) and any(isinstance(one, dict) and "role" in one for one in messages)
-    if not isinstance(messages, list) or not roles:
+    told = parts(path, report, kind="mini-swe-agent trajectory", hint=HINT)
+    where = None if told.is_list else "messages"
+    if not any(isinstance(one, dict) and "role" in one for one in told.rows(where)):
         raise DejaError("IMP-E002", f"{clean(path.name)} is no mini-swe-agent trajectory", HINT)
     talk = Talk(KIND, report, now_ms)
-    whole = value if isinstance(value, dict) else {}
-    info = whole.get("info")
+    info = told.value("info")
     status = info.get("exit_status") if isinstance(info, dict) else None
-    for name, told in (("exit_status", status), ("format", whole.get("trajectory_format"))):
-        talk.counts.tell(name, talk.clean(told)[:80] if isinstance(told, str) else None)
-    session = digest(messages)
+    for name, fact in (("exit_status", status), ("format", told.value("trajectory_format"))):
+        talk.counts.tell(name, talk.clean(fact)[:80] if isinstance(fact, str) else None)
+    said = Digest()
+    said.rows(told.rows(where))
+    session = str(said)
     talk.counts.see("sessions", session)
     talk.session(session, talk.undated(), "mini-swe-agent run")
     reader = _Reader(talk, session)
-    for number, message in enumerate(messages, 1):
+    for number, message in enumerate(told.rows(where), 1):
         if isinstance(message, dict):
             reader.feed(number, message)
         else:

@@ -19,15 +19,15 @@ from typing import Any, Final
 
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.messages import Conversation, calls_of
-from deja_tui.capture.reading import document
+from deja_tui.capture.parts import Parts, parts
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
-from deja_tui.capture.tame import digest
+from deja_tui.capture.tame import Digest
 from deja_tui.capture.times import Moment
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
-from deja_tui.text import clean
+from deja_tui.text import clean, compact_json
 
 KIND: Final = "swe-agent"
 HINT: Final = "give a .traj file of SWE-agent"
@@ -127,32 +127,42 @@ class _Reader:
         self._open = ""
 
 
+def _session(told: Parts) -> tuple[str, int]:
+    """What the run is known by, the digest of [history, trajectory], and how many steps it has."""
+    said = Digest()
+    count = 0
+    for before, name in (("[", "history"), (",", "trajectory")):
+        said.text(before)
+        if name in told.lists:
+            count = said.rows(told.rows(name))
+        else:
+            said.text(compact_json(told.value(name)))
+            count = 0
+    said.text("]")
+    return str(said), count
+
+
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="SWE-agent trajectory", hint=HINT)
-    history, steps = (
-        value.get(name) if isinstance(value, dict) else None for name in ("history", "trajectory")
-    )
-    if not isinstance(history, list) and not isinstance(steps, list):
+    told = parts(path, report, kind="SWE-agent trajectory", hint=HINT)
+    if not told.lists & {"history", "trajectory"}:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no SWE-agent trajectory", HINT)
     talk = Talk(KIND, report, now_ms)
-    info = value.get("info")
+    info = told.value("info")
     status = info.get("exit_status") if isinstance(info, dict) else None
     talk.counts.tell("exit_status", talk.clean(status)[:80] if isinstance(status, str) else None)
-    talk.counts.count("steps", len(steps) if isinstance(steps, list) else 0)
-    session = digest([history, steps])
+    session, steps = _session(told)
+    talk.counts.count("steps", steps)
     talk.counts.see("sessions", session)
-    talk.session(
-        session, talk.undated(), f"SWE-agent run in {value.get('environment') or 'an unnamed environment'}"
-    )
+    where = told.value("environment") or "an unnamed environment"
+    talk.session(session, talk.undated(), f"SWE-agent run in {where}")
     reader = _Reader(talk, session)
-    taken = steps if isinstance(steps, list) and steps else ()
-    for number, one in enumerate(history if isinstance(history, list) else (), 1):
+    for number, one in enumerate(told.rows("history"), 1):
         if isinstance(one, dict):
-            reader.history(one, told_again=bool(taken))
+            reader.history(one, told_again=steps > 0)
         else:
             report.lose(number, "a message that is no object")
         yield talk.ready()
-    for number, one in enumerate(taken, 1):
+    for number, one in enumerate(told.rows("trajectory"), 1):
         if isinstance(one, dict):
             reader.step(one)
         else:

@@ -10,15 +10,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from deja_tui.capture import times
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.ids import Ids
 from deja_tui.capture.known import Known
-from deja_tui.capture.reading import document
+from deja_tui.capture.parts import parts
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, text_of
@@ -28,6 +28,7 @@ from deja_tui.items import CaptureItem
 from deja_tui.text import clean, compact_json
 
 KIND: Final = "zep"
+_LOOKED: Final = 20
 HINT: Final = "give edges and episodes, conversations with messages, or a list of user data, as one JSON file"
 SHAPE: Final = Shape(
     numbers=(
@@ -46,11 +47,11 @@ SHAPE: Final = Shape(
 
 
 class _Edges:
-    def __init__(self, known: Known, episodes: set[str]) -> None:
+    def __init__(self, known: Known, episodes: Ids) -> None:
         self._known = known
         self._episodes = episodes
-        self._triples: Counter[tuple[str, str, str]] = Counter()
-        self._live: dict[tuple[str, str], set[str]] = {}
+        self._triples = Ids()
+        self._live = Ids()
 
     def feed(self, number: int, edge: Mapping[str, Any]) -> None:
         known, counts = self._known, self._known.counts
@@ -69,10 +70,10 @@ class _Edges:
         )
         source, target = known.ident(edge.get("source_node_uuid")), known.ident(edge.get("target_node_uuid"))
         name = edge.get("name") if isinstance(edge.get("name"), str) else ""
-        triple = (source, str(name), target)
-        self._triples[triple] += 1
+        same = self._triples.bump(compact_json([source, name, target]))
+        counts.count("same_triple_groups", int(same == 2))
         if not ends:
-            self._live.setdefault((source, str(name)), set()).add(target)
+            self._count_live(compact_json([source, name]), target)
         revision = max(
             filter(None, (times.parse(edge.get(n)) for n in ("expired_at", "created_at"))), default=0
         )
@@ -91,14 +92,17 @@ class _Edges:
         if not stored:
             known.report.lose(number, "an edge without a fact")
 
-    def count(self) -> None:
-        counts = self._known.counts
-        counts.count("same_triple_groups", sum(count > 1 for count in self._triples.values()))
-        several = sum(len(found) > 1 for found in self._live.values())
-        counts.count("subjects_with_two_live_objects", several)
+    def _count_live(self, key: str, target: str) -> None:
+        """Count a subject and relation once, when it has a second object."""
+        known = self._live.get(key)
+        if known is None:
+            self._live.put(key, f"={target}")
+        elif known not in ("", f"={target}"):
+            self._live.put(key, "")
+            self._known.counts.count("subjects_with_two_live_objects")
 
 
-def _talk(report: FileReport, now_ms: int, conversations: list[Any]) -> Iterator[list[CaptureItem]]:
+def _talk(report: FileReport, now_ms: int, conversations: Iterable[Any]) -> Iterator[list[CaptureItem]]:
     talk = Talk(KIND, report, now_ms)
     for number, conversation in enumerate(conversations, 1):
         messages = conversation.get("messages") if isinstance(conversation, dict) else None
@@ -123,7 +127,7 @@ def _talk(report: FileReport, now_ms: int, conversations: list[Any]) -> Iterator
     yield from talk.rest()
 
 
-def _episodes(talk: Talk, episodes: list[Any]) -> None:
+def _episodes(talk: Talk, episodes: Iterable[Any], ids: Ids) -> Iterator[list[CaptureItem]]:
     for number, episode in enumerate(episodes, 1):
         if not isinstance(episode, dict):
             talk.report.lose(number, "an episode that is no object")
@@ -135,18 +139,17 @@ def _episodes(talk: Talk, episodes: list[Any]) -> None:
         role = episode.get("role_type") if isinstance(episode.get("role_type"), str) else "user"
         at = talk.moment(episode.get("created_at"), number)
         record = talk.ident(episode.get("uuid"))
+        ids.put(record)
         talk.turn(str(role), text_of(episode.get("content")), session=session, at=at, record=record)
+        yield talk.ready()
 
 
-def _graph(report: FileReport, now_ms: int, value: Mapping[str, Any]) -> Iterator[list[CaptureItem]]:
-    edges, episodes = (
-        told if isinstance(told := value.get(name), list) else [] for name in ("edges", "episodes")
-    )
-    talk = Talk(KIND, report, now_ms)
-    _episodes(talk, episodes)
-    yield talk.ready()
+def _graph(
+    report: FileReport, now_ms: int, episodes: Iterable[Any], edges: Iterable[Any]
+) -> Iterator[list[CaptureItem]]:
+    talk, ids = Talk(KIND, report, now_ms), Ids()
+    yield from _episodes(talk, episodes, ids)
     known = Known(KIND, report, now_ms)
-    ids = {known.ident(episode.get("uuid")) for episode in episodes if isinstance(episode, dict)}
     reader = _Edges(known, ids)
     for number, edge in enumerate(edges, 1):
         if isinstance(edge, dict):
@@ -154,11 +157,10 @@ def _graph(report: FileReport, now_ms: int, value: Mapping[str, Any]) -> Iterato
         else:
             report.lose(number, "an edge that is no object")
         yield known.ready()
-    reader.count()
     yield from known.rest()
 
 
-def _free(report: FileReport, now_ms: int, rows: list[Any]) -> Iterator[list[CaptureItem]]:
+def _free(report: FileReport, now_ms: int, rows: Iterable[Any]) -> Iterator[list[CaptureItem]]:
     known = Known(KIND, report, now_ms)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict) or not row:
@@ -173,29 +175,30 @@ def _free(report: FileReport, now_ms: int, rows: list[Any]) -> Iterator[list[Cap
     yield from known.rest()
 
 
-def _kind(value: Any) -> str | None:
-    if isinstance(value, dict) and {"edges", "episodes"} & value.keys():
+def _kind(names: Container[str], rows: list[Any]) -> str | None:
+    """What a dump is, by the members of an object or the first elements of an array."""
+    if "edges" in names or "episodes" in names:
         return "graph"
-    if not isinstance(value, list) or not value or not all(isinstance(one, dict) for one in value[:20]):
+    if not rows or not all(isinstance(one, dict) for one in rows):
         return None
-    if all("messages" in one for one in value[:20]):
+    if all("messages" in one for one in rows):
         return "conversations"
-    if all("fact" in one and "source_node_uuid" in one for one in value[:20]):
+    if all("fact" in one and "source_node_uuid" in one for one in rows):
         return "edges"
     return "free"
 
 
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
-    value = document(path, report, kind="Zep dump", hint=HINT)
-    kind = _kind(value)
+    told = parts(path, report, kind="Zep dump", hint=HINT)
+    kind = _kind(told.names, told.first(_LOOKED))
     if kind == "graph":
-        yield from _graph(report, now_ms, value)
+        yield from _graph(report, now_ms, told.rows("episodes"), told.rows("edges"))
     elif kind == "edges":
-        yield from _graph(report, now_ms, {"edges": value})
+        yield from _graph(report, now_ms, (), told.rows())
     elif kind == "conversations":
-        yield from _talk(report, now_ms, value)
+        yield from _talk(report, now_ms, told.rows())
     elif kind == "free":
-        yield from _free(report, now_ms, value)
+        yield from _free(report, now_ms, told.rows())
     else:
         raise DejaError("IMP-E002", f"{clean(path.name)} is no dump of Zep", HINT)
 
@@ -203,7 +206,9 @@ def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureI
 def _guess(probe: Probe) -> str | None:
     if probe.folder:
         return None
-    kind = _kind(probe.whole)
+    whole = probe.whole
+    names = whole if isinstance(whole, dict) else ()
+    kind = _kind(names, whole[:_LOOKED] if isinstance(whole, list) else [])
     if kind in ("graph", "edges") and b'"source_node_uuid"' in probe.head:
         return "edges between nodes, with validity"
     if kind == "conversations" and not any(
