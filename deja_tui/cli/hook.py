@@ -325,6 +325,10 @@ def _print(words: list[str]) -> int:
         sys.stderr.write(f"{fault}\nnext: {fault.next_step}\n")
         return 1
     sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+    from deja_tui.capture.wiring import PLACES
+
+    sys.stderr.write(f"belongs into {PLACES[what]}; nothing was installed\n")
     return 0
 
 
