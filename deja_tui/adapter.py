@@ -15,7 +15,7 @@ from typing import Any
 from deja_tui import saved
 from deja_tui.engine.activity_views import ColdFacts, ToolSpan
 from deja_tui.engine.doc_edits import RELATION
-from deja_tui.engine.ledger import queue_order, replay
+from deja_tui.engine.ledger import queue_order, replay, tally
 from deja_tui.engine.substrate import (
     FailureCluster,
     LedgerRow,
@@ -25,6 +25,7 @@ from deja_tui.engine.substrate import (
     Position,
     Put,
     RelationCount,
+    Tallied,
 )
 from deja_tui.store import codec, disturbed, overview, settings
 from deja_tui.store.activity_views import ActivityViews
@@ -207,6 +208,9 @@ class StoreSubstrate:
     ) -> list[StoredGrain]:
         return self._facts.ended(namespaces, before, after, since)
 
+    def past_end(self, before: int) -> int:
+        return self._facts.past_end(before)
+
     def overdue(
         self, namespaces: Sequence[str] | None, types: Sequence[str], before: int, limit: int
     ) -> list[Overdue]:
@@ -224,8 +228,8 @@ class StoreSubstrate:
     def audits_of(self, recommendation: str) -> list[StoredGrain]:
         return self._store.audits_of(recommendation)
 
-    def audits(self) -> dict[str, list[StoredGrain]]:
-        return self._store.audits()
+    def audits(self, of: Collection[str] | None = None) -> dict[str, list[StoredGrain]]:
+        return self._store.audits(of)
 
     def live_by_type(self) -> dict[str, int]:
         return overview.live_by_type(self._store.reading())
@@ -246,13 +250,22 @@ class StoreSubstrate:
         return disturbed.disturbed(self._store.reading(), after) if self._store.ledger_covers() else None
 
     def ledger_list(
-        self, statuses: Sequence[str] | None, analyzers: Sequence[str] | None = None
+        self,
+        statuses: Sequence[str] | None,
+        analyzers: Sequence[str] | None = None,
+        limit: int | None = None,
     ) -> list[LedgerRow]:
         if not self._store.ledger_covers():
             found = [row for row in replay(self) if row.replaced_by is None]
             kept = [row for row in found if statuses is None or row.status in statuses]
-            return sorted((r for r in kept if analyzers is None or r.analyzer in analyzers), key=queue_order)
-        return [LedgerRow(*row) for row in self._store.ledger_list(statuses, analyzers)]
+            named = [row for row in kept if analyzers is None or row.analyzer in analyzers]
+            return sorted(named, key=queue_order)[:limit]
+        return [LedgerRow(*row) for row in self._store.ledger_list(statuses, analyzers, limit=limit)]
+
+    def ledger_tally(self) -> list[Tallied]:
+        if not self._store.ledger_covers():
+            return tally(self.ledger_list(None))
+        return [Tallied(*row) for row in self._store.ledger_tally()]
 
     def ledger_get(self, address: str) -> LedgerRow | None:
         row = self._store.ledger_get(address)

@@ -23,7 +23,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import STATUSES, Chain, Delivered, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
 from deja_tui.engine.preview import Preview, preview
-from deja_tui.engine.substrate import LOOP_NAMESPACE
+from deja_tui.engine.substrate import LOOP_NAMESPACE, Tallied
 from deja_tui.erasure import Eraser
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop_settings import Host as SettingsHost
@@ -270,6 +270,12 @@ class Loop(Settings):
         if status not in STATUSES:
             raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
         return reports.waiting(self._substrate, status)
+
+    def tally(self) -> list[Tallied]:
+        """How many recommendations there are of each analyzer, severity, status and origin (``foreign``: from another copy);
+        none of them is read."""
+        self._memory.who.need("read")
+        return views.tally(self._substrate)
 
     def resolve(self, address: str) -> str:
         """The full address of a unique start. Raises LOP-E040, VAL-E001 (no text), or MEM-E004 with the matches."""

@@ -101,23 +101,30 @@ class Settings:
     # --- looking -----------------------------------------------------------------------------------
 
     @coded
-    def health(self, *, now_ms: int | None = None) -> Health:
+    def health(self, *, now_ms: int | None = None, quick: bool = False) -> Health:
         """What the memory holds and how the loop stands: counts, queue, watermark, policy, and why each analyzer does or
-        does not fire. Reads only."""
+        does not fire. Reads only.
+
+        ``quick``: what counts alone can tell. Audit chains, verification statuses and what analyzers would find are left
+        out: ``whole`` is False then, and such an analyzer's state ``reading``.
+        """
         self._host.who.need("read")
         now = self._host.clock() if now_ms is None else now_ms
         with self._host.store.snapshot():
-            found = health.health(self._host.substrate, self._known(), self._host.policy, now)
+            found = health.health(self._host.substrate, self._known(), self._host.policy, now, quick=quick)
         _, waiting, unreadable = spool.counts(self._host.store.path)
         return replace(found, spooled=waiting, unreadable=unreadable)
 
     @coded
-    def analyzers(self) -> tuple[AnalyzerState, ...]:
-        """Every analyzer with its settings, the layer that set each, and its activation, in the order of a run."""
+    def analyzers(self, *, quick: bool = False) -> tuple[AnalyzerState, ...]:
+        """Every analyzer with its settings, the layer that set each, and its activation, in the order of a run.
+
+        ``quick``: the state of one that would look is ``reading``: none of them looks.
+        """
         self._host.who.need("read")
         with self._host.store.snapshot():
             return health.analyzers(
-                self._host.substrate, self._known(), self._host.policy, self._host.clock()
+                self._host.substrate, self._known(), self._host.policy, self._host.clock(), quick=quick
             )
 
     @coded

@@ -2,8 +2,8 @@
 """Store work off the UI thread: one thread asks, the newest question of a kind is the one that is answered.
 
 Everything that reads or decides goes through one worker thread, in the order it was asked, so a read that was asked
-after a decision sees it. What takes seconds (a run, a verification) has a thread of its own, so that reading goes on.
-Each thread has the store's connection of its own (D35).
+after a decision sees it. What takes seconds (a run, a verification) has a thread of its own, so that reading goes on;
+so has what fills in a panel that shows something already. Each thread has the store's connection of its own (D35).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from deja_tui.browsing import Dossier
 from deja_tui.documents import Document, Documents
@@ -21,6 +21,7 @@ from deja_tui.engine.config import ConfigChange
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
+from deja_tui.engine.substrate import Tallied
 from deja_tui.sessions import Sessions
 from deja_tui.standing import Standing
 from deja_tui.store.browse import Key, Lens, Slice
@@ -40,6 +41,8 @@ class Reviews(Protocol):
 
     def waiting(self, status: str = "pending") -> int: ...
 
+    def tally(self) -> Sequence[Tallied]: ...
+
     def show(self, address: str, *, allow_destructive: bool = False) -> Detail: ...
 
     def dry_run(self, address: str, *, allow_destructive: bool = False) -> Plan: ...
@@ -56,11 +59,11 @@ class Reviews(Protocol):
 
     def mark_applied(self, address: str, *, because: str) -> Receipt: ...
 
-    def health(self) -> Health: ...
+    def health(self, *, quick: bool = False) -> Health: ...
 
     def outcomes(self) -> Sequence[Reviewed]: ...
 
-    def analyzers(self) -> Sequence[AnalyzerState]: ...
+    def analyzers(self, *, quick: bool = False) -> Sequence[AnalyzerState]: ...
 
     def configure(
         self,
@@ -175,24 +178,40 @@ class Feed:
         self.slow = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-slow")
         # What a person typed may read for long; it holds up neither the lists nor a run.
         self.typed = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-typed")
+        # What fills in a panel may be asked for again before it was answered: then only the newest question is worked on.
+        self.filling = ThreadPoolExecutor(max_workers=1, thread_name_prefix="deja-filling")
         self.closing = Event()
         self.generations: dict[str, int] = {}
         self.token: object = None
 
     async def ask(
-        self, kind: str, work: Callable[[Reviews], Answered], *, slow: bool = False, typed: bool = False
+        self,
+        kind: str,
+        work: Callable[[Reviews], Answered],
+        *,
+        slow: bool = False,
+        typed: bool = False,
+        filling: bool = False,
     ) -> Answer[Answered]:
         """Run ``work`` on the worker thread. ``kind`` names the question for the generation count.
 
-        ``slow`` takes seconds; ``typed`` is a statement, which looks at ``closing`` to end early.
+        ``slow`` takes seconds; ``typed`` is a statement, which looks at ``closing`` to end early; ``filling`` only reads, and
+        is not begun where its answer would come late.
 
         Raises whatever ``work`` raises.
         """
         generation = self.generations[kind] = self.generations.get(kind, 0) + 1
+
+        def begun(reviews: Reviews) -> Answered | None:
+            if self.closing.is_set() or generation != self.generations[kind]:
+                return None
+            return work(reviews)
+
         loop = asyncio.get_running_loop()
-        thread = self.typed if typed else self.slow if slow else self.thread
-        value = await loop.run_in_executor(thread, work, self.reviews)
-        return Answer(value, late=generation != self.generations[kind])
+        thread = self.filling if filling else self.typed if typed else self.slow if slow else self.thread
+        value = await loop.run_in_executor(thread, begun if filling else work, self.reviews)
+        late = generation != self.generations[kind] or (filling and self.closing.is_set())
+        return Answer(cast(Answered, value), late)
 
     async def changed(self) -> bool:
         """Whether the file changed since this was asked last; the first answer is no."""
@@ -203,6 +222,7 @@ class Feed:
     def close(self) -> None:
         """Let what was asked for finish, except a statement that reads, then end the threads."""
         self.closing.set()
+        self.filling.shutdown(wait=True, cancel_futures=False)
         self.thread.shutdown(wait=True, cancel_futures=False)
         self.slow.shutdown(wait=True, cancel_futures=False)
         self.typed.shutdown(wait=True, cancel_futures=False)

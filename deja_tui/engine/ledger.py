@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import SEVERITIES, AuditEntry, Recommendation
-from deja_tui.engine.substrate import LOOP_NAMESPACE, LedgerRow, StoredGrain, Substrate
+from deja_tui.engine.substrate import LOOP_NAMESPACE, LedgerRow, StoredGrain, Substrate, Tallied
 from deja_tui.engine.wire import read_audit, read_recommendation
 
 DAY_MS: Final = 86_400_000
@@ -67,6 +67,16 @@ def row_of(
         foreign=grain.imported,
         replaced_by=grain.superseded_by,
     )
+
+
+def tally(rows: Iterable[LedgerRow]) -> list[Tallied]:
+    """How many rows there are of each analyzer, severity, status and origin."""
+    found: dict[tuple[str, str, str, bool], tuple[int, int]] = {}
+    for row in rows:
+        key = row.analyzer, row.severity, row.status, row.foreign
+        count, first = found.get(key, (0, row.since))
+        found[key] = count + 1, min(first, row.since)
+    return [Tallied(*key, *told) for key, told in sorted(found.items())]
 
 
 def queue_order(row: LedgerRow) -> tuple[int, int, str, str]:

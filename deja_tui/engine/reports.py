@@ -29,7 +29,13 @@ def queue(
     One that came from another copy is folded under ours with the same finding: it is not listed, and blocks nothing (D5).
     An open one whose analyzer has looked here since it came, and has not found it, is listed with all statuses only.
     """
-    listed, theirs = _listed(substrate, statuses)
+    wanted = None if statuses is None else tuple(statuses)
+    if limit is not None and not any(one.foreign for one in views.tally(substrate)):
+        first = views.ledger(substrate, wanted, limit=max(0, limit))
+        readable = [row for row in (_readable_row(substrate, row) for row in first) if row is not None]
+        if len(readable) == len(first):
+            return readable
+    listed, theirs = _listed(substrate, wanted)
     rows: list[QueueRow] = []
     for row in listed:
         if limit is not None and len(rows) >= limit:
@@ -42,6 +48,9 @@ def queue(
 
 def waiting(substrate: Substrate, status: str) -> int:
     """How many rows `queue` has of a status, from the ledger alone: no recommendation is read."""
+    tally = views.tally(substrate)
+    if not any(one.foreign for one in tally):
+        return sum(one.count for one in tally if one.status == status)
     return len(_listed(substrate, (status,))[0])
 
 

@@ -202,3 +202,18 @@ class LedgerRow:
     origin: str  # builtin | command | submitted
     foreign: bool
     replaced_by: str | None  # the address that refreshed this one
+
+
+@dataclass(frozen=True, slots=True)
+class Tallied:
+    """How many ledger rows of one analyzer, severity and status were made here, or (``foreign``) came from another copy.
+
+    ``first``: the earliest `LedgerRow.since` among them.
+    """
+
+    analyzer: str
+    severity: str
+    status: str
+    foreign: bool
+    count: int
+    first: int

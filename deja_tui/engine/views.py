@@ -8,7 +8,7 @@ conformance tests compare both. Analyzers get these through `reader.Reader`, the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from heapq import nlargest
 from typing import Any, Final
@@ -24,6 +24,7 @@ from deja_tui.engine.substrate import (
     Position,
     StoredGrain,
     Substrate,
+    Tallied,
     is_reserved,
 )
 from deja_tui.engine.wire import read_audit
@@ -199,31 +200,45 @@ def audits_of(substrate: Substrate, recommendation: str) -> list[StoredGrain]:
     ]
 
 
-def audits(substrate: Substrate) -> Mapping[str, Sequence[StoredGrain]]:
-    """By recommendation what `audits_of` gives for it: for whoever looks at all chains."""
+def audits(substrate: Substrate, of: Collection[str] | None = None) -> Mapping[str, Sequence[StoredGrain]]:
+    """By recommendation what `audits_of` gives for it: for whoever looks at many chains. ``of``: only these."""
     if own := _own(substrate, "audits"):
-        return own()  # type: ignore[no-any-return]
+        return own(of)  # type: ignore[no-any-return]
     found: defaultdict[str, list[StoredGrain]] = defaultdict(list)
     for grain in substrate.scan("observation", [LOOP_NAMESPACE]):
-        if entry := read_audit(grain):
+        entry = read_audit(grain)
+        if entry and (of is None or entry.recommendation in of):
             found[entry.recommendation].append(grain)
     return found
 
 
 def ledger(
-    substrate: Substrate, statuses: Iterable[str] | None = None, analyzers: Iterable[str] | None = None
+    substrate: Substrate,
+    statuses: Iterable[str] | None = None,
+    analyzers: Iterable[str] | None = None,
+    *,
+    limit: int | None = None,
 ) -> list[LedgerRow]:
     """Rows in queue order: severity falling, then oldest, identity, address; without refreshed ones.
 
-    ``analyzers``: only those that one of these ids proposed.
+    ``analyzers``: only those that one of these ids proposed. ``limit``: the first of them.
     """
     wanted = None if statuses is None else tuple(statuses)
     named = None if analyzers is None else tuple(analyzers)
     if own := _own(substrate, "ledger_list"):
+        if limit is not None:
+            return own(wanted, named, limit)  # type: ignore[no-any-return]
         return own(wanted) if named is None else own(wanted, named)  # type: ignore[no-any-return]
     rows = [row for row in books.replay(substrate) if row.replaced_by is None]
     kept = (row for row in rows if wanted is None or row.status in wanted)
-    return sorted((row for row in kept if named is None or row.analyzer in named), key=books.queue_order)
+    found = sorted((row for row in kept if named is None or row.analyzer in named), key=books.queue_order)
+    return found[:limit]
+
+
+def tally(substrate: Substrate) -> list[Tallied]:
+    """How many rows `ledger` has of each analyzer, severity, status and origin: none of them is given."""
+    own = _own(substrate, "ledger_tally")
+    return own() if own else books.tally(ledger(substrate))
 
 
 def ledger_row(substrate: Substrate, address: str) -> LedgerRow | None:

@@ -14,6 +14,8 @@ from deja_tui.present.line import Line, Span, line, plain, wrap
 from deja_tui.present.words import age, amount, named, plural, ratio
 from deja_tui.text import cells, clean, clip, compact_json, pad, utc
 
+NOT_YET: Final = "…"
+"""What stands where a quick report has not looked yet."""
 _NAME_CELLS: Final = 24
 _LABEL_CELLS: Final = 14
 _VALUE_LIMIT: Final = 200
@@ -67,6 +69,8 @@ def _held(health: Health) -> Line:
 
 
 def _checked(health: Health) -> Line:
+    if not health.whole:
+        return _labelled("checked", f"{NOT_YET} · the file {verified(health.last_verify, health.at)}")
     chains = health.chains
     told: list[str | Span] = []
     if chains.broken:
@@ -90,10 +94,8 @@ def verified(last: int | None, now_ms: int) -> str:
 
 
 def _grown(health: Health) -> Line:
-    return _labelled(
-        "open ends",
-        f"{plural(health.forks, 'fork')}, {amount(health.past_end, 'grains past their declared end')}",
-    )
+    forks = plural(health.forks, "fork") if health.whole else f"{NOT_YET} forks"
+    return _labelled("open ends", f"{forks}, {amount(health.past_end, 'grains past their declared end')}")
 
 
 def _run(health: Health) -> Line:
@@ -197,6 +199,8 @@ def told(activation: Activation, now_ms: int) -> str:
             return f"off, by {_LAYERS.get(activation.hint, clean(activation.hint, 40))}"
         case "failed":
             return f"failed: {clean(activation.hint, 160)}"
+        case "reading":
+            return NOT_YET
         case _:
             return clean(activation.state, 40)
 
@@ -229,6 +233,8 @@ def brief(activation: Activation) -> str:
             return "needs more"
         case "disabled":
             return "off"
+        case "reading":
+            return NOT_YET
         case _:
             return clean(activation.state, 12)
 

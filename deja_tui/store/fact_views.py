@@ -74,6 +74,11 @@ SELECT {LIVE_COLUMNS} FROM grain g INDEXED BY g_vt
  WHERE g.vt IS NOT NULL AND g.dead = 0 AND g.type IN ({TYPES["fact"]}, {TYPES["observation"]})
    AND {{range}} AND {{where}} ORDER BY g.id
 """
+_PAST_END: Final = f"""
+SELECT count(*) FROM grain g INDEXED BY g_vt
+ WHERE g.vt IS NOT NULL AND g.dead = 0 AND g.type IN ({TYPES["fact"]}, {TYPES["observation"]})
+   AND g.vt < ? AND {{where}}
+"""
 _OLD: Final = """
 SELECT ns, sum(n) FROM (
   SELECT ns, count(*) AS n FROM grain INDEXED BY g_type WHERE type IN ({types}) AND at < ?1 AND {where} GROUP BY ns
@@ -164,6 +169,12 @@ class FactViews:
             return readable(rows(db, _ENDED.format(range="g.vt < ?", where=where), (before,)))
         newly = "g.vt < ?1 AND (g.vt >= ?2 OR g.id > ?3 OR g.id IN (SELECT gid FROM mark WHERE seq > ?3 AND kind = ?4))"
         return readable(rows(db, _ENDED.format(range=newly, where=where), (before, since, after, _OPENED)))
+
+    @coded
+    def past_end(self, before: int) -> int:
+        """How many grains `ended` would give of all namespaces: none of them is decoded."""
+        db = self._store.reading()
+        return int(scalar(db, _PAST_END.format(where=_in(db, None)), (before,)) or 0)
 
     @coded
     def overdue(

@@ -77,6 +77,17 @@ class LedgerRow(NamedTuple):
     replaced_by: str | None
 
 
+class Tallied(NamedTuple):
+    """How many rows of one analyzer, severity and status were made here, or (``foreign``) came from another copy."""
+
+    analyzer: str
+    severity: str
+    status: str
+    foreign: bool
+    count: int  # type: ignore[assignment]
+    first: int  # the earliest time one of them was found at, epoch ms
+
+
 def exists(db: apsw.Connection) -> bool:
     """Whether the table was made."""
     return scalar(db, "SELECT 1 FROM sqlite_schema WHERE name = 'ledger'") is not None
@@ -152,8 +163,12 @@ def listed(
     analyzers: Iterable[str] | None = None,
     *,
     include_replaced: bool = False,
+    limit: int | None = None,
 ) -> list[LedgerRow]:
-    """Rows in queue order: severity falling, oldest finding, identity, address; ``analyzers``: only of these ids."""
+    """Rows in queue order: severity falling, oldest finding, identity, address; ``analyzers``: only of these ids.
+
+    ``limit``: only so many of them, the first.
+    """
     where, values = [], []
     if not include_replaced:
         where.append("replaced_by IS NULL")
@@ -164,7 +179,24 @@ def listed(
         named = list(analyzers)
         values += named
         where.append(f"analyzer IN ({', '.join('?' * len(named))})")
-    return _select(db, f"{'WHERE ' + ' AND '.join(where) if where else ''} {_ORDER}", tuple(values))
+    first = "" if limit is None else f" LIMIT {int(limit)}"
+    return _select(db, f"{'WHERE ' + ' AND '.join(where) if where else ''} {_ORDER}{first}", tuple(values))
+
+
+_TALLY: Final = """
+SELECT analyzer, severity, status, is_foreign, count(*), min(since) FROM ledger
+ WHERE replaced_by IS NULL GROUP BY analyzer, severity, status, is_foreign
+"""
+
+
+def tally(db: apsw.Connection) -> list[Tallied]:
+    """How many rows there are of each kind, replaced ones left out; sorted."""
+    if not exists(db):
+        return []
+    return [
+        Tallied(analyzer, severity, status, bool(foreign), count, first)
+        for analyzer, severity, status, foreign, count, first in rows(db, _TALLY)
+    ]
 
 
 def _select(db: apsw.Connection, rest: str, values: tuple[Any, ...]) -> list[LedgerRow]:

@@ -13,9 +13,15 @@ from deja_tui.store import oplog
 from deja_tui.store.rows import TYPE_NAMES, unfold
 from deja_tui.store.sql import rows, scalar
 
+# All without the dead: a walk of the index, and a look at the dead rows only.
 _LIVE: Final = """
-SELECT g.type, count(*) FROM grain g INDEXED BY g_type
- WHERE g.ns IN (SELECT id FROM space WHERE reserved = 0) AND g.dead = 0 GROUP BY g.type
+SELECT type, sum(n) FROM (
+  SELECT type, count(*) AS n FROM grain INDEXED BY g_type
+   WHERE ns IN (SELECT id FROM space WHERE reserved = 0) GROUP BY type
+  UNION ALL
+  SELECT type, -count(*) FROM grain INDEXED BY g_dead
+   WHERE dead = 1 AND ns IN (SELECT id FROM space WHERE reserved = 0) GROUP BY type
+) GROUP BY type HAVING sum(n) > 0
 """
 # the name of the field on the wire, as MessagePack writes it; few grains carry one, and only those are decoded
 _CLAIMS: Final = """

@@ -28,7 +28,7 @@ from deja_tui.store.chains import Fork, Provenance
 from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import Fault, coded, coded_iterator
 from deja_tui.store.grains import StoredGrain
-from deja_tui.store.ledger import LedgerRow
+from deja_tui.store.ledger import LedgerRow, Tallied
 from deja_tui.store.narrow import narrow
 from deja_tui.store.oplog import LogEntry
 from deja_tui.store.search import TailReader
@@ -393,9 +393,9 @@ class Reads(ABC):
         return views.audits_of(self.reading(), recommendation)
 
     @coded
-    def audits(self) -> dict[str, list[StoredGrain]]:
+    def audits(self, of: Collection[str] | None = None) -> dict[str, list[StoredGrain]]:
         """See `views.audits`."""
-        return views.audits(self.reading())
+        return views.audits(self.reading(), of)
 
     # --- the governance table ---
 
@@ -428,6 +428,14 @@ class Reads(ABC):
         analyzers: Iterable[str] | None = None,
         *,
         include_replaced: bool = False,
+        limit: int | None = None,
     ) -> list[LedgerRow]:
-        """Rows in queue order; ``analyzers``: only those that one of these ids proposed."""
-        return ledgers.listed(self.reading(), statuses, analyzers, include_replaced=include_replaced)
+        """Rows in queue order; ``analyzers``: only those that one of these ids proposed; ``limit``: the first of them."""
+        return ledgers.listed(
+            self.reading(), statuses, analyzers, include_replaced=include_replaced, limit=limit
+        )
+
+    @coded
+    def ledger_tally(self) -> list[Tallied]:
+        """How many rows there are of each analyzer, severity and status, replaced ones left out."""
+        return ledgers.tally(self.reading())

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from deja_tui.adapter import StoreSubstrate
-from deja_tui.engine import RunOptions, health, lifecycle, run, views
+from deja_tui.engine import RunOptions, health, lifecycle, reports, run, views
 from deja_tui.engine.analyzers import ANALYZERS
 from deja_tui.engine.health import CHAINS_CHECKED, Health
 from deja_tui.engine.policy import from_plain
@@ -120,3 +121,36 @@ def test_a_broken_chain_is_seen_in_the_report() -> None:
     found = health.health(substrate, ANALYZERS, None, NOW)
     assert (found.chains.verified, found.chains.broken) == (0, 1)
     assert any("1 audit chain broken of 1: deja verify" in line for line in shown.health_lines(found, 120))
+
+
+def test_a_quick_report_reads_counts_only_and_says_where_it_has_not_looked(tmp_path: Path) -> None:
+    """HEA-4: A quick report tells the counts of the whole one, and … where only a look at grains could tell."""
+    for name, make in SUBSTRATES:
+        folder = tmp_path / name
+        folder.mkdir()
+        memory = make(folder)
+        whole = told(memory)
+        quick = health.health(memory, ANALYZERS, POLICY, NOW + 2 * DAY, quick=True)
+        assert (quick.whole, whole.whole) == (False, True), name
+        looked = {"claims", "chains", "forks", "analyzers", "whole"}
+        assert all(
+            getattr(quick, field.name) == getattr(whole, field.name)
+            for field in fields(Health)
+            if field.name not in looked
+        ), name
+        assert {one.activation.state for one in quick.analyzers} <= {health.NOT_LOOKED, "disabled", "missing"}
+        assert [(one.open, one.applied) for one in quick.analyzers] == [
+            (one.open, one.applied) for one in whole.analyzers
+        ], name
+        text = "\n".join(shown.health_lines(quick, 100))
+        assert "checked       … · the file never verified" in text
+        assert "… forks" in text
+        assert health.filled(quick, whole) == whole, "what is known stays while it is read again"
+        assert health.filled(quick, None) == quick
+        found = views.ledger(memory)
+        assert sum(one.count for one in views.tally(memory)) == len(found)
+        assert views.ledger(memory, limit=2) == found[:2]
+        assert reports.queue(memory, None, limit=2) == reports.queue(memory, None)[:2]
+        assert reports.waiting(memory, "applied") == len(reports.queue(memory, ("applied",))) == 1
+        if isinstance(memory, StoreSubstrate):
+            memory._store.close()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.health import AnalyzerState, Health
 from deja_tui.engine.objects import AuditEntry, Detail, Plan, QueueRow, Receipt, RunOutcome
 from deja_tui.engine.outcomes import Reviewed
+from deja_tui.engine.substrate import Tallied
 from deja_tui.errors import DejaError
 from tests.present import build
 from tests.present.standing import standing
@@ -111,7 +113,12 @@ class FakeReviews:
     def mark_applied(self, address: str, *, because: str) -> Receipt:
         return self.move("mark_applied", address, because)
 
-    def health(self) -> Health:
+    def tally(self) -> list[Tallied]:
+        self.stumble("tally")
+        found = Counter((row.analyzer, row.severity, row.status, row.foreign) for row in self.queue(None))
+        return [Tallied(*key, count, NOW) for key, count in sorted(found.items())]
+
+    def health(self, *, quick: bool = False) -> Health:
         self.stumble("health")
         return self.standing
 
@@ -119,7 +126,7 @@ class FakeReviews:
         self.stumble("outcomes")
         return self.measured
 
-    def analyzers(self) -> Sequence[AnalyzerState]:
+    def analyzers(self, *, quick: bool = False) -> Sequence[AnalyzerState]:
         self.stumble("analyzers")
         return self.standing.analyzers
 
