@@ -26,11 +26,12 @@ from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
 from deja_tui.screens.analyzers import AnalyzersScreen
-from deja_tui.screens.base import DejaScreen, PlaceScreen, Ticks, Typed
+from deja_tui.screens.base import DejaScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.memories import MemoriesScreen
 from deja_tui.screens.outcomes import OutcomesScreen
 from deja_tui.screens.overview import OverviewScreen
+from deja_tui.screens.place import PlaceScreen
 from deja_tui.screens.query import QueryScreen
 from deja_tui.screens.queue import QueueScreen
 from deja_tui.screens.sessions import SessionsScreen

@@ -19,30 +19,24 @@ from textual.screen import Screen
 from deja_tui.console.actions import (
     ACTIONS,
     DECISIONS,
-    PLACE_SCOPES,
-    PLACES,
     Action,
     Case,
-    fits,
-    offered,
     refusal,
 )
 from deja_tui.console.feed import Reviews
 from deja_tui.console.keymap import key_name, label
 from deja_tui.console.launch import LEAST
 from deja_tui.console.outside import one_line, page
-from deja_tui.engine.objects import QueueRow
 from deja_tui.errors import DejaError
-from deja_tui.present.change import CANNOT_BE_UNDONE
-from deja_tui.present.line import Line, Part, Span, line, plain, width
-from deja_tui.present.words import age, fenced
+from deja_tui.present.line import Line, Span, line, width
+from deja_tui.present.words import fenced
+from deja_tui.screens.hinted import hints_of
+from deja_tui.screens.panel import following, matches, searched, stand_on, standing, text_lines
 from deja_tui.text import cells, clean, fold
 from deja_tui.widgets.flash import Flash
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.oneline import OneLine
-from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
-from deja_tui.widgets.rows import Rows
 from deja_tui.widgets.titlebar import TitleBar
 
 if TYPE_CHECKING:
@@ -55,8 +49,6 @@ PAUSE_SECONDS: Final = 0.3
 WIDE: Final = 110
 SIDE: Final = 46
 EDGED: Final = SIDE - 2
-# Rows or lines that are looked through, or handed to a pager, at once.
-MOST_LINES: Final = 20_000
 _WHEN_SMALL: Final = ("app.quit", "app.repaint", "app.suspend")
 _WHEN_TYPING: Final = ("app.repaint", "app.suspend")
 _TIER_MEANINGS: Final = {"READ-ONLY": "dim", "REVIEW": "ok", "APPLY": "warning", "DESTRUCTIVE": "error"}
@@ -219,39 +211,13 @@ class DejaScreen(Screen[None]):
         without: Collection[str] = (),
         words: Mapping[str, str] | None = None,
     ) -> None:
-        """The keys of this state; ``words`` says of a verb what it does here where that differs.
-
-        A decision is named only where it can follow the status of ``case`` and the right to it is held; dimmed when it
-        is off for another reason. Leaving is the last hint of the first screen only: elsewhere q is one more way back.
-        """
-        app = self.console_app
+        """The keys of this state, as `hints_of` picks them."""
         self.case_here = case
         if self.seeking:
             return
-        shown: list[Hint] = []
-        off: list[Hint] = []
-        pinned: list[Hint] = []
-        for action in ACTIONS:
-            if self.scope not in action.scopes or not action.hint or not app.keymap.first(action.id):
-                continue
-            verb = action.id.rpartition(".")[2]
-            if (
-                verb in without
-                or not offered(verb, case)
-                or (verb == "quit" and self.scope not in PLACE_SCOPES)
-            ):
-                continue
-            if app.rights.missing(action.right):
-                if verb in DECISIONS and case is not None and fits(verb, case.status):
-                    off.append(
-                        Hint(app.keymap.first(action.id), (words or {}).get(verb, action.hint), on=False)
-                    )
-                continue
-            warning = CANNOT_BE_UNDONE if verb == "apply" and case is not None and case.destructive else ""
-            on = verb not in DECISIONS or case is None or refusal(verb, case, app.rights, app.actor) is None
-            hint = Hint(app.keymap.first(action.id), (words or {}).get(verb, action.hint), on, warning)
-            (pinned if action.id.startswith("app.") or verb == "back" else shown).append(hint)
-        self.part(Hints, "hints").show_hints([*shown[:1], *off, *shown[1:]], pinned)
+        app = self.console_app
+        hints = hints_of(self.scope, case, app.keymap, app.rights, app.actor, without, words)
+        self.part(Hints, "hints").show_hints(*hints)
 
     def say(self, text: str, meaning: str = "") -> None:
         """A message above the hints."""
@@ -510,14 +476,7 @@ class DejaScreen(Screen[None]):
 
     def text_of_panel(self) -> list[str]:
         """The whole text of what is shown here, as plain lines."""
-        lines: list[str] = []
-        for widget in self.query("*"):
-            if isinstance(widget, Pager) and widget.display and widget.lines:
-                lines += [*([""] if lines else []), *(plain(one) for one in widget.lines)]
-            elif isinstance(widget, Rows) and widget.display:
-                drawn = (widget.draw(index) for index in range(min(len(widget.keys), MOST_LINES)))
-                lines += [*([""] if lines else []), *(plain(one) for one in drawn)]
-        return [one.rstrip() for one in lines]
+        return text_lines(self)
 
     def do_pager(self) -> None:
         lines = self.text_of_panel()
@@ -574,204 +533,17 @@ class DejaScreen(Screen[None]):
     def do_previous_match(self) -> None:
         self.seek(-1)
 
-    def matches_text(self, sought: str) -> list[int]:
-        """The places of this screen that hold a text, folded: rows of its list, or lines of its text."""
-        rows = next((one for one in self.query(Rows) if one.display), None)
-        if rows is not None:
-            count = min(len(rows.keys), MOST_LINES)
-            return [place for place in range(count) if sought in fold(plain(rows.draw(place)))]
-        found = next((one for one in self.query(Pager) if one.display), None)
-        return [place for place, one in enumerate(found.lines) if sought in fold(plain(one))] if found else []
-
-    def place_here(self) -> int:
-        """The place one is at, of those that `matches_text` counts."""
-        rows = next((one for one in self.query(Rows) if one.display), None)
-        if rows is not None:
-            return rows.selected
-        found = next((one for one in self.query(Pager) if one.display), None)
-        return self.found_at if self.found_at is not None else found.top if found else 0
-
-    def go_to_match(self, place: int) -> None:
-        rows = next((one for one in self.query(Rows) if one.display), None)
-        if rows is not None:
-            rows.move_to(place)
-            return
-        found = next((one for one in self.query(Pager) if one.display), None)
-        if found is not None:
-            self.found_at = place
-            found.mark(place)
-
-    # Of a text: the line of the last match.
-    found_at: int | None = None
-
     def seek(self, by: int, *, here: bool = False) -> None:
         """Go to the next (1) or the previous (-1) place that holds the text; ``here``: this place counts, too."""
         sought = fold(self.sought)
         if not sought:
             self.say(f"{self.console_app.keymap.first('move.find')} looks for a text first")
             return
-        places = self.matches_text(sought)
+        part = searched(self)
+        places = matches(part, sought)
         if not places:
             self.say(f"{fenced(self.sought, 40).text} is not here", "warning")
             return
-        at = self.place_here()
-        if by > 0:
-            ahead = [place for place in places if place > at or (here and place == at)]
-            target = ahead[0] if ahead else places[0]
-        else:
-            behind = [place for place in places if place < at]
-            target = behind[-1] if behind else places[-1]
-        self.go_to_match(target)
+        target = following(places, standing(part), by, here=here)
+        stand_on(part, target)
         self.say(f"match {places.index(target) + 1} of {len(places)}")
-
-
-class PlaceScreen(DejaScreen):
-    """A screen with a number of its own; it stays as it is while another one is looked at."""
-
-    # When what is shown was read, epoch ms; 0: nothing was read yet.
-    read_at = 0
-
-    def note_read(self) -> None:
-        self.read_at = self.console_app.now_ms()
-
-    def say_stale(self, fault: DejaError) -> None:
-        """A reading that failed: its code, and how old what is still shown is."""
-        if not self.read_at:
-            self.say_error(fault)
-            return
-        since = age(self.console_app.now_ms() - self.read_at)
-        again = self.console_app.keymap.first("app.reload")
-        self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; {again} reads again.", "error")
-
-    def about(self, what: str) -> None:
-        """Show what a link leads to: a key of this screen's rows."""
-
-    @property
-    def listing(self) -> Rows:
-        return self.part(Rows, "list")
-
-    def do_down(self) -> None:
-        self.listing.move(1)
-
-    def do_up(self) -> None:
-        self.listing.move(-1)
-
-    def do_first(self) -> None:
-        self.listing.move_to(0)
-
-    def do_last(self) -> None:
-        self.listing.move_to(len(self.listing.keys) - 1)
-
-    def do_page_down(self) -> None:
-        self.listing.page(1)
-
-    def do_page_up(self) -> None:
-        self.listing.page(-1)
-
-    def row_sections(self) -> list[int]:
-        """The rows that begin a section of the list, in order; none by default."""
-        return []
-
-    def do_next_section(self) -> None:
-        later = [place for place in self.row_sections() if place > self.listing.selected]
-        if later:
-            self.listing.move_to(later[0])
-        else:
-            self.say("no section follows" if self.row_sections() else "this list has no sections")
-
-    def do_previous_section(self) -> None:
-        earlier = [place for place in self.row_sections() if place < self.listing.selected]
-        if earlier:
-            self.listing.move_to(earlier[-1])
-        else:
-            self.say("no section comes before" if self.row_sections() else "this list has no sections")
-
-    def place_title(self, *more: Part) -> None:
-        """File, every place with its number, this one in brackets; then what the screen adds.
-
-        Where that does not fit, the other places are numbers only, then give way: their keys are in the help, a filter is
-        nowhere else.
-        """
-        app = self.console_app
-        head = line(Span("deja ", "dim"), clean(app.file_name, 24 if self.wide else 16), "  ")
-        own: Line = ()
-        named, numbered = [head], [head]
-        for name, key, title in PLACES:
-            count = f":{app.pending}" if name == "queue" and app.pending is not None else ""
-            if name == self.scope:
-                own = line(Span(f"[{key} {title}{count}]", "strong"), " ")
-                named.append(own)
-                numbered.append(own)
-            else:
-                named.append(line(Span(f"{key} {title}{count}", "dim"), " "))
-                numbered.append(line(Span(f"{key}{count}", "dim"), " "))
-        ways = [line(*named, " ", *more), line(*numbered, " ", *more)]
-        fits = (way for way in ways[0 if self.wide else 1 :] if width(way) < self.title_room)
-        self.set_title(next(fits, line(head, own, " ", *more)))
-
-    def count_pending(self) -> None:
-        """Ask how many recommendations wait, for the title."""
-        self.ask("pending", lambda reviews: reviews.waiting(), self.counted)
-
-    def counted(self, pending: int) -> None:
-        if pending != self.console_app.pending:
-            self.console_app.pending = pending
-            self.draw()
-
-    def do_walk(self) -> None:
-        """Walk the pending recommendations; a walk that was left goes on where it stopped."""
-        self.ask("walk", lambda reviews: reviews.queue("pending"), self.start_walk)
-
-    def start_walk(self, rows: list[QueueRow]) -> None:
-        from deja_tui.screens.walker import WalkerScreen
-
-        if not rows:
-            self.say("nothing waits for a decision")
-            return
-        self.app.push_screen(WalkerScreen([row.address for row in rows]), lambda _: self.reload())
-
-    def do_quit(self) -> None:
-        self.console_app.leave()
-
-
-class ReadingScreen(DejaScreen):
-    """A screen whose main part is a pager: the moving keys move it."""
-
-    @property
-    def pager(self) -> Pager:
-        return self.part(Pager, "text")
-
-    def scrolled(self) -> None:
-        """Called after a key moved the text."""
-
-    def do_down(self) -> None:
-        self.pager.scroll_by(1)
-        self.scrolled()
-
-    def do_up(self) -> None:
-        self.pager.scroll_by(-1)
-        self.scrolled()
-
-    def do_first(self) -> None:
-        self.pager.scroll_to_line(0)
-        self.scrolled()
-
-    def do_last(self) -> None:
-        self.pager.scroll_to_line(len(self.pager.lines))
-        self.scrolled()
-
-    def do_page_down(self) -> None:
-        self.pager.page(1)
-        self.scrolled()
-
-    def do_page_up(self) -> None:
-        self.pager.page(-1)
-        self.scrolled()
-
-    def do_next_section(self) -> None:
-        self.pager.next_section(1)
-        self.scrolled()
-
-    def do_previous_section(self) -> None:
-        self.pager.next_section(-1)
-        self.scrolled()

@@ -18,7 +18,8 @@ from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
 from deja_tui.present.line import Line, Span, line, wrap
 from deja_tui.present.words import short, thread_of
-from deja_tui.screens.base import EDGED, SIDE, DejaScreen, ReadingScreen
+from deja_tui.screens.base import EDGED, SIDE, DejaScreen
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 

@@ -14,8 +14,9 @@ from deja_tui.errors import DejaError
 from deja_tui.present.edits import diff_lines
 from deja_tui.present.line import Span, heading, line, wrapped
 from deja_tui.present.words import fenced, plural, short
-from deja_tui.screens.base import DejaScreen, ReadingScreen, Typed
+from deja_tui.screens.base import DejaScreen, Typed
 from deja_tui.screens.linked import GrainsAsked
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.widgets.editor import MOST, Editor
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.pager import Pager

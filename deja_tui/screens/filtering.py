@@ -7,7 +7,7 @@ from typing import Final
 
 from textual import events
 
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.screens.place import PlaceScreen
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.reason import Reason
 

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from deja_tui.console.actions import ACTIONS, Action
 from deja_tui.console.keymap import Keymap
 from deja_tui.present.line import Line, Span, heading, line, plain, wrap
-from deja_tui.screens.base import ReadingScreen
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.text import clean
 from deja_tui.widgets.pager import Pager
 

@@ -20,9 +20,10 @@ from deja_tui.errors import DejaError
 from deja_tui.present import memories as shown
 from deja_tui.present.line import Line, Span, line, plain, wrapped
 from deja_tui.present.words import age, fenced, short
-from deja_tui.screens.base import PlaceScreen, Typed
+from deja_tui.screens.base import Typed
 from deja_tui.screens.grain import GrainScreen
 from deja_tui.screens.linked import GrainsAsked
+from deja_tui.screens.place import PlaceScreen
 from deja_tui.store.browse import FOUND_LIMIT, ORDERS, VIEWS, Key, Lens, Listed, Slice, by_subject
 from deja_tui.text import clean, quote
 from deja_tui.widgets.hints import Hint, Hints

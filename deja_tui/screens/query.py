@@ -25,9 +25,10 @@ from deja_tui.present.line import Line, Span, line
 from deja_tui.present.words import fenced
 from deja_tui.screens import query_lines as told
 from deja_tui.screens.asked import Came, Plan, asking, explaining, offset
-from deja_tui.screens.base import EDGED, SIDE, PlaceScreen
+from deja_tui.screens.base import EDGED, SIDE
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.filtering import FILTER_KEYS
+from deja_tui.screens.place import PlaceScreen
 from deja_tui.screens.resting import Resting
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hints

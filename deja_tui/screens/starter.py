@@ -14,7 +14,7 @@ from deja_tui.errors import DejaError
 from deja_tui.present import setup as shown
 from deja_tui.present.line import Line, Span, line
 from deja_tui.present.words import named, plural
-from deja_tui.screens.base import ReadingScreen
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.screens.recorded import recorded
 from deja_tui.widgets.pager import Pager
 

@@ -25,8 +25,9 @@ from deja_tui.present.line import Line, Span, heading, line
 from deja_tui.present.reasons import unseen
 from deja_tui.present.words import plural
 from deja_tui.screens import decided as told
-from deja_tui.screens.base import SIDE, ReadingScreen, Typed
+from deja_tui.screens.base import SIDE, Typed
 from deja_tui.screens.detail import ModelText, case_of, command_line, fill, statement, trail_statement
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.screens.walk import Walk
 from deja_tui.text import clean
 from deja_tui.widgets.hints import Hint, Hints

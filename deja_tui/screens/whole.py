@@ -10,7 +10,8 @@ from textual.app import ComposeResult
 from deja_tui.present.line import Line, Span, line
 from deja_tui.present.sessions import whole_lines
 from deja_tui.present.words import short
-from deja_tui.screens.base import DejaScreen, ReadingScreen
+from deja_tui.screens.base import DejaScreen
+from deja_tui.screens.reading import ReadingScreen
 from deja_tui.screens.recorded import copy_lines
 from deja_tui.store.grains import StoredGrain
 from deja_tui.widgets.pager import Pager

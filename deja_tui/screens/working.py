@@ -12,7 +12,7 @@ from deja_tui.console.looking import Looked, look
 from deja_tui.errors import DejaError
 from deja_tui.present.line import Span, line
 from deja_tui.present.overview import ran
-from deja_tui.screens.base import PlaceScreen
+from deja_tui.screens.place import PlaceScreen
 from deja_tui.text import REASON_MAX
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.reason import Reason
