@@ -22,10 +22,13 @@ from deja_tui.capture.tame import Shears, digest
 from deja_tui.capture.times import Moment
 from deja_tui.documents import RELATION, ROOT
 from deja_tui.items import ItemType
+from deja_tui.text import clean
 
 _SUBJECT_MAX: Final = 500
 _TAGS_MAX: Final = 32
 _INDEXED: Final = 8_192
+DOCUMENT_MAX: Final = 15 * 1024 * 1024
+"""Bytes of a document that is kept whole (D40): a grain holds 16 MiB."""
 
 
 class Known(Desk):
@@ -89,7 +92,7 @@ class Known(Desk):
         self, path: str, text: str, *, at: Moment, record: str, revision: int = 0, **marks: Any
     ) -> None:
         """A document version below ``/memories/`` (D40), whole: a document is not cut."""
-        body = self.clean(text)
+        body = self._fitting(self.clean(text), path)
         where = ROOT + "/" + "/".join(part for part in (self._part(one) for one in path.split("/")) if part)
         hashed = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         fields: dict[str, Any] = {
@@ -101,7 +104,16 @@ class Known(Desk):
         if body:
             fields["embedding_text"] = body[:_INDEXED]
         key = self.key("document", "", record, path)
-        self._put("fact", key, record, at, fields, Shears(), revision, (), {**marks, "content": body})
+        self._put("fact", key, record, at, fields, Shears(), revision, (), marks, body)
+
+    def _fitting(self, body: str, path: str) -> str:
+        """As much of a document as a grain holds; what does not fit is told."""
+        raw = body.encode("utf-8", "surrogatepass") if len(body) > DOCUMENT_MAX // 4 else b""
+        if len(raw) <= DOCUMENT_MAX:
+            return body
+        told = f"{clean(path)}: longer than {DOCUMENT_MAX // 2**20} MiB, only its beginning is kept"
+        self.report.lose(0, told)
+        return raw[:DOCUMENT_MAX].decode("utf-8", "ignore")
 
     def _put(
         self,
@@ -114,6 +126,7 @@ class Known(Desk):
         revision: int,
         tags: Sequence[Any],
         marks: Mapping[str, Any],
+        content: str | None = None,
     ) -> None:
         told = [word for tag in list(tags)[:_TAGS_MAX] if (word := self.word(tag))]
         kept = {
@@ -121,7 +134,6 @@ class Known(Desk):
             for name, value in marks.items()
             if value not in (None, "", [], {})
         }
-        content = kept.pop("content", None)
         versions = {"revision": revision, "said": digest([*fields.values(), told, kept, content])}
         whole = dict(fields) | ({"structural_tags": told} if told else {})
         extra = kept | versions | ({} if content is None else {"content": content})

@@ -48,6 +48,13 @@ def import_lines(report: Mapping[str, Any], width: int) -> list[str]:
         kinds = ", ".join(f"{count} {clean(kind)}" for kind, count in sorted(masked.items()))
         lines += wrap(f"masked   {kinds}", width)
     lines += _failing(report, width)
+    cut = report.get("texts_cut")
+    if cut:
+        lines.append(clip(f"cut      {plural(cut, 'text')} to the first 32,768 characters", width))
+    left = report.get("left_out")
+    if left:
+        told = ", ".join(f"{clean(kind, 60)} {count}" for kind, count in left.items())
+        lines += wrap(f"left out {told}", width)
     lines += _losses(report, width)
     lines += [
         clip(f"note     {_place(note)} {clean(note['reason'])}", width)

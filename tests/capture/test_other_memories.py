@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from deja_tui.capture import registry
+from deja_tui.capture import known, registry
 from deja_tui.capture.files import import_path
 from deja_tui.capture.importers.basic_memory import parse
 from deja_tui.capture.importers.langgraph import says
@@ -320,3 +320,22 @@ def test_plain_lines(tmp_path: Path) -> None:
     assert [loss.line for loss in report.losses] == [3]
     lines(path, {"content": "first"}, fact)
     assert run("jsonl", path, sink)[0].added == 1
+
+
+def test_a_document_is_kept_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BM-1, LETTA-1: a note or block of any usual length, to its last character; of one that fits in no grain, the loss is told."""
+    text = "words of a note\n" * 10_000 + "its end"
+    (tmp_path / "note.md").write_text(text)
+    agent = whole(tmp_path / "g.json", {"name": "g", "core_memory": [{"label": "persona", "value": text}]})
+    for kind, path in (("basic-memory", tmp_path / "note.md"), ("letta", agent)):
+        report, store = run(kind, path)
+        (kept,) = [one for one in store.heads.values() if one.get("subject", "").startswith("/memories/")]
+        assert kept["context"]["content"] == text
+        assert (report.loss_total, report.figures["texts_cut"]) == (0, 0)
+    monkeypatch.setattr(known, "DOCUMENT_MAX", 1_000)
+    report, store = run("basic-memory", tmp_path / "note.md")
+    assert [loss.reason for loss in report.losses] == [
+        "basic-memory/note.md: longer than 0 MiB, only its beginning is kept"
+    ]
+    (kept,) = store.heads.values()
+    assert kept["context"]["content"] == text[:1_000]
