@@ -71,6 +71,16 @@ def is_array(path: Path) -> bool:
         return jsonl.body(source.read(_LOOKED)).startswith(b"[")
 
 
+def begins_with_a_record(path: Path) -> bool:
+    """Whether the first line of a file is a JSON value of its own. Raises `OSError`."""
+    with path.open("rb") as source:
+        line = source.readline(jsonl.LINE_LIMIT)
+    if len(line) == jsonl.LINE_LIMIT:
+        return False
+    found = jsonl.parsed(1, line)
+    return found is not None and found.kind == "value"
+
+
 def elements(path: Path, report: FileReport, *, kind: str, hint: str) -> Iterator[Any]:
     """The elements of a file that is one JSON array, one after the other; a file that is another value gives that one.
 

@@ -489,3 +489,29 @@ def test_spans(tmp_path: Path) -> None:
     assert said(sink) == [("user", "weather?")]
     assert report.figures["left_out"] == {"span of no GenAI operation": 1}
     assert run("otel", path, sink)[0].added == 0
+
+
+def test_openai_a_line_is_one_loss(tmp_path: Path) -> None:
+    """REP-3: a line that holds a list of no records is one line that was lost; what else is on a line is taken."""
+    path = tmp_path / "a.jsonl"
+    said = {"role": "user", "content": "hello"}
+    path.write_text(f"{json.dumps(said)}\n[1, 2]\n7\n{json.dumps([said | {'content': 'again'}, 3, 4])}\n")
+    report, sink = run("openai", path)
+    assert [(loss.line, loss.reason) for loss in report.losses] == [(n, "not an object") for n in (2, 3, 4)]
+    assert report.figures["non_object_records"] == 3
+    assert [one["content"] for one in sink.events()] == ["hello", "again"]
+
+
+def test_openai_an_array_is_read_however_it_is_laid_out(tmp_path: Path) -> None:
+    """On one line or over several: the same grains, and the kind is guessed."""
+    told = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
+    path = tmp_path / "a.json"
+    found = []
+    for indent in (None, 1):
+        path.write_text(json.dumps(told, indent=indent))
+        assert registry.guess(path).source.kind == "openai"
+        report, sink = run("openai", path)
+        assert report.loss_total == 0
+        found.append(sink.heads)
+    assert found[0] == found[1]
+    assert len(found[0]) >= 2

@@ -21,7 +21,7 @@ from typing import Any, Final
 from deja_tui.capture.calls import HELD_MAX
 from deja_tui.capture.figures import Counts, Shape
 from deja_tui.capture.messages import Conversation, error_prefix
-from deja_tui.capture.reading import records
+from deja_tui.capture.reading import begins_with_a_record, elements, is_array, records
 from deja_tui.capture.report import FileReport
 from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import Talk, said
@@ -36,6 +36,7 @@ HINT: Final = "give JSON Lines of messages, conversations or tool results"
 SHAPE: Final = Shape(
     numbers=("records", "non_object_records"), sets=("sessions",), groups=("messages_by_role",), calls=True
 )
+_LOOKED: Final = 20
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 _RESULT: Final = ("content", "output", "result")
 _TIMES: Final = ("created_at", "timestamp", "time")
@@ -47,7 +48,7 @@ _LINE: Final = re.compile(r"^(system|user|assistant|tool): ?", re.MULTILINE)
 class _Reader:
     def __init__(self, report: FileReport, now_ms: int) -> None:
         self.talk = Talk(KIND, report, now_ms)
-        self._report = report
+        self.report = report
         self._counts = self.talk.counts
         self._open: dict[str, Conversation] = {}
         self._loose = self._head = ""
@@ -56,7 +57,7 @@ class _Reader:
     def feed(self, line: int, value: Any) -> None:
         if not isinstance(value, dict):
             self._counts.count("non_object_records")
-            self._report.lose(line, "not an object")
+            self.report.lose(line, "not an object")
             return
         self._counts.count("records")
         self._head = self._head or digest(value)
@@ -70,7 +71,7 @@ class _Reader:
         elif _tool(value):
             self._logged(line, value)
         else:
-            self._report.lose(line, "neither a message nor a tool result")
+            self.report.lose(line, "neither a message nor a tool result")
             return
         self.known = True
 
@@ -81,7 +82,7 @@ class _Reader:
             if isinstance(message, Mapping) and message.get("role") in _ROLES:
                 self._message(line, message, session)
             else:
-                self._report.lose(line, "a message without a known role")
+                self.report.lose(line, "a message without a known role")
 
     def _flat(self, line: int, value: Mapping[str, Any]) -> None:
         text = value["messages_display"]
@@ -165,6 +166,13 @@ def _failed(value: Mapping[str, Any], text: str) -> bool:
 def _guess(probe: Probe) -> str | None:
     if probe.folder:
         return None
+    rows = probe.whole[:_LOOKED] if isinstance(probe.whole, list) else []
+    if rows and all(isinstance(row, dict) and row.get("role") in _ROLES and "content" in row for row in rows):
+        return (
+            None
+            if b"mini-swe-agent" in probe.head or ".traj" in probe.name
+            else "an array of messages with roles"
+        )
     for record in probe.objects():
         if isinstance(record.get("messages_display"), str):
             return "flat transcripts: messages_display"
@@ -180,11 +188,24 @@ def _guess(probe: Probe) -> str | None:
     return None
 
 
+def _lines(path: Path, reader: _Reader) -> Iterator[tuple[int, list[Any]]]:
+    """(line, the values on it); of one array over several lines the elements, numbered."""
+    if is_array(path) and not begins_with_a_record(path):
+        for number, value in enumerate(elements(path, reader.report, kind="chat messages", hint=HINT), 1):
+            yield number, [value]
+        return
+    for line in records(path, reader.talk):
+        yield line.number, line.value if isinstance(line.value, list) else [line.value]
+
+
 def _read(path: Path, report: FileReport, now_ms: int) -> Iterator[list[CaptureItem]]:
     reader = _Reader(report, now_ms)
-    for line in records(path, reader.talk):
-        for value in line.value if isinstance(line.value, list) else (line.value,):
-            reader.feed(line.number, value)
+    for number, values in _lines(path, reader):
+        objects = [value for value in values if isinstance(value, dict)]
+        for value in objects:
+            reader.feed(number, value)
+        if len(objects) < len(values):
+            reader.feed(number, None)  # one line is one loss
         yield reader.talk.ready()
     if not reader.known:
         raise DejaError("IMP-E002", f"{clean(path.name)} holds no messages and no tool results", HINT)
