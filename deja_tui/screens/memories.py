@@ -13,20 +13,22 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.timer import Timer
 
 from deja_tui.console.keymap import key_name
 from deja_tui.errors import DejaError
 from deja_tui.present import memories as shown
 from deja_tui.present.line import Line, Span, line, plain, wrapped
-from deja_tui.present.words import age, fenced, short
+from deja_tui.present.words import fenced, short
 from deja_tui.screens.base import Typed
+from deja_tui.screens.filtering import FILTER_KEYS
 from deja_tui.screens.grain import GrainScreen
+from deja_tui.screens.lens import listed, nothing, statement
 from deja_tui.screens.linked import GrainsAsked
 from deja_tui.screens.place import PlaceScreen
+from deja_tui.screens.resting import Resting
 from deja_tui.store.browse import FOUND_LIMIT, ORDERS, VIEWS, Key, Lens, Listed, Slice, by_subject
-from deja_tui.text import clean, quote
-from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.text import clean
+from deja_tui.widgets.hints import Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
@@ -35,7 +37,6 @@ from deja_tui.widgets.stretch import Stretch
 
 SIDE_ROOM: Final = 76
 BELOW: Final = 3
-REST_SECONDS: Final = 0.06
 # Windows of rows that are read at once, and how near to the end of what is known the next ones are asked for.
 _WINDOWS: Final = 4
 _LEAST: Final = 64
@@ -72,11 +73,9 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.reading: tuple[int, int] | None = None
         self.kinds: tuple[str, ...] = ()
         self.fault: DejaError | None = None
-        self.read_at = 0
         self.wanted = ""
         self.held: list[Typed] = []
-        self.moved_at = float("-inf")
-        self.resting: Timer | None = None
+        self.resting = Resting(self, self.draw_about)
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -156,7 +155,7 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
 
     def came(self, page: Slice, kinds: tuple[str, ...]) -> None:
         self.kinds, self.fault = kinds, None
-        self.read_at = self.console_app.now_ms()
+        self.note_read()
         self.take_in(page)
         self.told_again()
 
@@ -191,17 +190,14 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
     def failed(self, fault: DejaError) -> None:
         self.fault, self.reading = fault, None
         self.asked_again = False
-        self.say_error(fault)
-        if self.page is not None:
-            since = age(self.console_app.now_ms() - self.read_at)
-            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
+        self.say_stale(fault)
         self.draw()
         self.held.clear()
 
     def look(self, lens: Lens) -> None:
         """Show another list, from its beginning."""
         self.lens = lens
-        self.page, self.stretch = None, Stretch()
+        self.page, self.stretch, self.read_at = None, Stretch(), 0
         self.listing.show((), lambda index: (), self.emptiness())
         self.listing.selected = self.listing.top = 0
         self.draw()
@@ -232,19 +228,12 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         place = f"{self.listing.selected + 1:,}/{total:,}" if total else "0/0"
         if self.page is not None and self.page.of > total:
             place += f" of {self.page.of:,}"
-        order = lens.order if lens.order != "subject" or by_subject(lens) else ORDERS[0]
-        parts = [shown.view_word(lens.view), lens.type or ""]
-        parts.append("" if order == ORDERS[0] else "by subject" if order == "subject" else order)
-        told = " ".join(part for part in parts if part)
-        if lens.text:
-            told = " ".join(part for part in ("live", lens.type) if part)
         self.place_title(
-            f"{place}  {told}",
+            f"{place}  {listed(lens)}",
             *((Span("  filter ", "dim"), fenced(lens.text.removesuffix("*"), 40)) if lens.text else ()),
         )
         if self.editor.active:
-            keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
-            self.part(Hints, "hints").show_hints(keys)
+            self.part(Hints, "hints").show_hints(FILTER_KEYS)
         else:
             self.set_hints(without=self.off())
 
@@ -262,49 +251,18 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         )
         about.show(lines(row, room) if row else [], top=about.top if whole else 0)
 
-    def rested(self) -> None:
-        """No key was pressed for a moment: the selected grain is drawn again."""
-        if self.is_current:
-            self.draw_about()
-
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
         if self.fault is not None and self.page is None:
             return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.page is None:
             return [line(Span(" reading …", "dim"))]
-        lens, file = self.lens, clean(self.console_app.file, 200)
-        if lens.text:
-            wanted = fenced(lens.text.removesuffix("*"), 60)
-            told = [line("No live grain matches ", wanted, ". Esc clears the filter.")]
-        elif lens.type:
-            told = [line(f"{shown.NOTHING[lens.view]} Of type {lens.type}; F shows another type.")]
-        elif lens.view == "documents":
-            told = [
-                line(shown.NOTHING[lens.view]),
-                line(Span("write one: ", "dim"), f"deja doc create /memories/notes.md FILE --db {file}"),
-            ]
-        elif lens.view in ("all", "live"):
-            told = [
-                line(shown.NOTHING[lens.view]),
-                line(Span("bring some: ", "dim"), f"deja import claude-code PATH --db {file}"),
-                line(Span("add one: ", "dim"), f"deja add SUBJECT RELATION OBJECT --db {file}"),
-            ]
-        else:
-            told = [line(f"{shown.NOTHING[lens.view]} f shows another view.")]
+        told = nothing(self.lens, clean(self.console_app.file, 200))
         return [line(" ", one) for one in wrapped(told, self.list_room - 1, 0)]
 
     def moved(self) -> None:
         """Another row is selected. While a key is held only the list moves."""
-        now = self.console_app.ticks.now()
-        held, self.moved_at = now - self.moved_at < REST_SECONDS, now
-        if self.resting is not None:
-            self.resting.stop()
-            self.resting = None
-        if held:
-            self.resting = self.set_timer(REST_SECONDS, self.rested)
-        else:
-            self.draw_about()
+        self.resting.step()
         self.draw_title()
         self.more()
 
@@ -436,25 +394,10 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
 
     def cal_of_panel(self) -> str:
         """CAL lists one type of one namespace at a time: those of the selected grain, the type rather that of the filter."""
-        lens, grain = self.lens, self.row.grain if self.row else None
-        elsewhere = grain is not None and grain.namespace != self.grains.namespace
-        place = f"IN {quote(grain.namespace)} " if grain is not None and elsewhere else ""
-        if lens.text:
-            kind = f"{_plural(lens.type)} " if lens.type else ""
-            return f"RECALL {kind}{place}ABOUT {quote(lens.text)} LIMIT {FOUND_LIMIT}"
-        if lens.view == "forked":
-            return "SHOW FORKS"
-        if lens.view == "documents":
-            return f'RECALL facts {place}WHERE relation = "memory_file" LIMIT {FOUND_LIMIT}'
-        if lens.view in ("all", "live") and (lens.type or grain):
-            kind = _plural(lens.type or (grain.type if grain else "fact"))
-            return f"RECALL {kind} {place}RECENT {FOUND_LIMIT}"
-        return f"HISTORY OF sha256:{self.row.address}" if self.row else ""
-
-
-def _plural(type_: str | None) -> str:
-    name = type_ or "fact"
-    return f"{name}es" if name.endswith("s") else f"{name}s"
+        row = self.row
+        grain = row.grain if row else None
+        own = self.grains.namespace if grain else ""
+        return statement(self.lens, row.address if row else "", grain, own)
 
 
 def known_row(page: Slice, start: int, count: int) -> tuple[int, Key] | None:

@@ -12,7 +12,6 @@ from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.timer import Timer
 
 from deja_tui.console.feed import Recorded
 from deja_tui.console.keys import NumberKeys
@@ -23,6 +22,7 @@ from deja_tui.present.words import age, fenced, named
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.filtering import FilteringScreen
 from deja_tui.screens.recorded import NO_MEMORY, recorded
+from deja_tui.screens.resting import Resting
 from deja_tui.sessions import Citing
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sessions import Timeline
@@ -33,7 +33,6 @@ from deja_tui.widgets.rows import Rows
 
 SIDE_ROOM: Final = 74
 BELOW: Final = 7
-REST_SECONDS: Final = 0.06
 _KEPT: Final = 4_000
 _PAGE: Final = 256
 _QUICK: Final = 2_000
@@ -100,8 +99,7 @@ class SessionScreen(FilteringScreen):
         self.clusters: dict[tuple[str, str], shown.Counted] = {}
         self.fault: DejaError | None = None
         self.read_at = 0
-        self.moved_at = float("-inf")
-        self.resting: Timer | None = None
+        self.resting = Resting(self, self.draw_about)
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -276,20 +274,7 @@ class SessionScreen(FilteringScreen):
         """Another row is selected; what is said of it follows once the keys rest."""
         self.draw_around()
         self.fill()
-        now = self.console_app.ticks.now()
-        held = now - self.moved_at < REST_SECONDS
-        self.moved_at = now
-        if self.resting is not None:
-            self.resting.stop()
-            self.resting = None
-        if held:
-            self.resting = self.set_timer(REST_SECONDS, self.rested)
-        else:
-            self.draw_about()
-
-    def rested(self) -> None:
-        if self.is_current:
-            self.draw_about()
+        self.resting.step()
 
     # --- keys ---------------------------------------------------------------------------------------
 

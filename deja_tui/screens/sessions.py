@@ -10,7 +10,6 @@ from typing import Final
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.timer import Timer
 
 from deja_tui.capture import wiring
 from deja_tui.console.feed import Recorded
@@ -21,6 +20,7 @@ from deja_tui.present.line import Line, Span, heading, line, wrapped
 from deja_tui.present.words import age, fenced, named
 from deja_tui.screens.filtering import FilteringScreen
 from deja_tui.screens.recorded import NO_MEMORY, copy_lines, recorded
+from deja_tui.screens.resting import Resting
 from deja_tui.screens.session import SessionScreen
 from deja_tui.sessions import Citing
 from deja_tui.store.grains import StoredGrain
@@ -32,7 +32,6 @@ from deja_tui.widgets.reason import Reason
 from deja_tui.widgets.rows import Rows
 
 LIST_SIDE: Final = 56
-REST_SECONDS: Final = 0.06
 _PREVIEWED: Final = 60
 
 
@@ -77,8 +76,7 @@ class SessionsScreen(FilteringScreen):
         self.fault: DejaError | None = None
         self.read_at = 0
         self.beginning: Beginning | None = None
-        self.moved_at = float("-inf")
-        self.resting: Timer | None = None
+        self.resting = Resting(self, self.show_beginning)
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -248,16 +246,7 @@ class SessionsScreen(FilteringScreen):
         """Another row is selected; the pane follows once the keys rest."""
         self.draw_around()
         self.fill()
-        now = self.console_app.ticks.now()
-        held = now - self.moved_at < REST_SECONDS
-        self.moved_at = now
-        if self.resting is not None:
-            self.resting.stop()
-            self.resting = None
-        if held:
-            self.resting = self.set_timer(REST_SECONDS, self.show_beginning)
-        else:
-            self.show_beginning()
+        self.resting.step()
 
     def show_beginning(self) -> None:
         # a timer may come when another place is looked at
