@@ -14,6 +14,7 @@ Numbered rules, cited by tests:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,8 @@ _VALUES: Final = 8
 class Probe:
     """What a guess may look at: a name, and the start of the file.
 
-    ``head`` is at most `HEAD` bytes. ``values`` are the JSON values of its first lines, or the one value of a whole
-    small JSON file. ``names`` are the files of a folder, relative, at most 500.
+    ``head`` is at most `HEAD` bytes. ``values`` are the JSON values of its first lines, or ``whole``: the one value of a
+    JSON document, of a long one as much as its head holds. ``names`` are the files of a folder, relative, at most 500.
     """
 
     path: Path
@@ -65,6 +66,8 @@ def probe(path: str | PathLike[str]) -> Probe:
     with place.open("rb") as source:
         head = source.read(HEAD)
     whole = _whole(head)
+    if whole is None and len(head) == HEAD and not _is_line(head):
+        whole = _begun(head)
     values = (whole,) if whole is not None else tuple(_first(head))
     return Probe(place, folder=False, head=head, values=values, whole=whole)
 
@@ -86,6 +89,35 @@ def _whole(head: bytes) -> Any:
     except (ValueError, RecursionError):
         return None
     return None if jsonl.too_deep(head, value) else value
+
+
+def _is_line(head: bytes) -> bool:
+    """Whether the first line is a record of its own."""
+    found = jsonl.parsed(1, head[: head.find(b"\n") + 1])
+    return found is not None and found.kind == "value"
+
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{},]', re.DOTALL)
+_CLOSES: Final = {"[": "]", "{": "}"}
+
+
+def _begun(head: bytes) -> Any:
+    """What a long document begins with: its head without what is not there whole, closed; None for no document."""
+    text = head.decode("utf-8-sig", "ignore")
+    closing, end, closed = "", 0, ""
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign in _CLOSES:
+            closing = _CLOSES[sign] + closing
+        elif sign in ("]", "}"):
+            closing = closing[1:]
+            end, closed = token.end(), closing
+        elif sign == ",":
+            end, closed = token.start(), closing
+    try:
+        return json.loads(text[:end] + closed, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _first(head: bytes) -> Iterator[Any]:

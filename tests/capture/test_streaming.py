@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deja_tui.capture import jsonl, registry, streaming
+from deja_tui.capture import jsonl, registry, source, streaming
 from deja_tui.capture.files import import_path
 from deja_tui.capture.streaming import Broken, is_document, under
 from deja_tui.errors import DejaError
@@ -214,3 +214,13 @@ def test_an_agent_is_read_message_by_message(tmp_path: Path, monkeypatch: pytest
             import_path(walked, registry.source("letta"), path, now_ms=NOW)
         assert walked.heads == held.heads
         assert len(held.heads) > 50
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in WALKED.items() for name in names])
+def test_a_long_document_is_guessed_by_what_it_begins_with(
+    kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SRC-2: of a document that is longer than a look at it, the parts that are there whole are looked at."""
+    path = shared(f"samples/{name}")
+    monkeypatch.setattr(source, "HEAD", min(8_192, path.stat().st_size - 10))
+    assert registry.guess(path).source.kind == kind
