@@ -161,7 +161,7 @@ ACTIONS: Final[tuple[Action, ...]] = (
         "queue.walk",
         ("w",),
         "walk through the pending recommendations, one by one",
-        ("queue", "overview"),
+        ("queue", "overview", "summary"),
         hint="walk",
     ),
     Action(

@@ -121,12 +121,16 @@ def notice_lines(notice: Sequence[Line], detail: Detail | None, room: int) -> li
     return [*lines, line(), *shown.section_lines(trail, room)]
 
 
-def summing_up(walk: Walk, room: int) -> list[Line]:
-    """The end of a walk: its counts, what waits still, the receipts."""
-    lines = [heading("End of the walk", room), line(walk.counts())]
-    skipped = len(walk.skipped)
-    if skipped:
-        lines.append(line(f"{plural(skipped, 'recommendation waits', 'recommendations wait')} still."))
+def summing_up(walk: Walk, key: str, room: int) -> list[Line]:
+    """The end of a walk, or the place it was left at: its counts, what waits still, the receipts.
+
+    ``key`` goes on with a walk that was left.
+    """
+    left = walk.address is not None
+    lines = [heading(f"Left at {walk.where}" if left else "End of the walk", room), line(walk.counts())]
+    if walk.waiting:
+        told = f"{plural(walk.waiting, 'recommendation waits', 'recommendations wait')} still."
+        lines.append(line(told, f" {key} goes on here, at {walk.where}." if left and key else ""))
     if walk.receipts:
         lines.append(heading("Receipts", room))
     for receipt in walk.receipts:

@@ -26,10 +26,21 @@ class Walk:
         return self.addresses[self.place] if self.place < len(self.addresses) else None
 
     def resume(self, pending: list[str]) -> None:
-        """Go on with what is pending now, at the place where the walk stopped."""
-        at = self.address
+        """Go on with what is pending now, at the place where the walk stopped, or at the first after it that is left."""
+        ahead = self.addresses[self.place :]
+        left = next((address for address in ahead if address in pending), None)
         self.addresses = pending
-        self.place = pending.index(at) if at in pending else 0
+        self.place = pending.index(left) if left is not None else 0
+
+    @property
+    def acts(self) -> int:
+        """How much was done on the way: decisions and skips."""
+        return len(self.receipts) + len(self.skipped)
+
+    @property
+    def waiting(self) -> int:
+        """How many were skipped or not reached."""
+        return len(self.skipped.union(self.addresses[self.place :]))
 
     def count(self, to_status: str) -> int:
         """How many receipts moved a recommendation to a status."""

@@ -82,6 +82,8 @@ class WalkerScreen(ReadingScreen):
         # From a decision key to its prompt: what is typed meanwhile.
         self.expecting = self.single
         self.ahead: list[Typed] = []
+        # What was done on the way before this screen: a walk on which nothing more was done is left without a sum.
+        self.acts_before = 0
 
     def compose_body(self) -> ComposeResult:
         yield OneLine(id="who")
@@ -148,6 +150,7 @@ class WalkerScreen(ReadingScreen):
             else:
                 self.way = app.walk
                 self.way.resume(self.given)
+            self.acts_before = self.way.acts
         self.take_up()
 
     def reload(self) -> None:
@@ -415,7 +418,7 @@ class WalkerScreen(ReadingScreen):
         self.set_class(self.state in _READING, "-reading")
         room = self.app.size.width
         if self.state == "summary":
-            self.pager.show(told.summing_up(self.way, room))
+            self.pager.show(told.summing_up(self.way, self.console_app.keymap.first("queue.walk"), room))
         elif self.state == "receipt" and self.receipt is not None:
             self.pager.show(self.receipt_lines(self.receipt, room))
         elif self.state == "notice":
@@ -452,12 +455,15 @@ class WalkerScreen(ReadingScreen):
             return
         detail = self.detail if self.state != "summary" else None
         case = case_of(detail) if detail else None
+        if self.state == "summary":
+            self.set_hints(without=("walk",) if self.way.address is None else (), words={"walk": "go on"})
+            return
         if self.single and self.scope == "receipt":
             self.set_hints(case, without=("back",), words={"next": self.onward})
         elif self.single:
             self.set_hints(case, without=("skip",))
         else:
-            self.set_hints(case)
+            self.set_hints(case, words={"back": "leave"})
 
     def seen(self) -> tuple[range, int]:
         """The lines of the change in the pager, and how many of them were on the screen."""
@@ -542,6 +548,12 @@ class WalkerScreen(ReadingScreen):
     def do_close(self) -> None:
         self.finish()
 
+    def do_walk(self) -> None:
+        """From the sum of a walk that was left: go on with it."""
+        if self.way.address is not None:
+            self.acts_before = self.way.acts
+            self.take_up()
+
     def do_back(self) -> None:
         self.finish()
 
@@ -549,9 +561,13 @@ class WalkerScreen(ReadingScreen):
         self.finish()
 
     def finish(self) -> None:
-        """Leave; a walk that reached its end begins anew next time, another one goes on where it stopped."""
-        if not self.single and (self.state == "summary" or self.state in ("receipt", "notice")):
-            self.way.place += self.state != "summary"
+        """Leave, with the sum of what was done first; the next walk goes on where this one stopped, or begins anew."""
+        if not self.single and self.state in ("receipt", "notice"):
+            self.way.place += 1
+        if not self.single and self.state != "summary" and self.way.acts > self.acts_before:
+            self.detail, self.plan, self.receipt = None, None, None
+            self.enter("summary")
+            return
         if not self.single and self.way.address is None:
             self.console_app.walk = None
         self.dismiss()

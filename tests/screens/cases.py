@@ -234,6 +234,7 @@ CASES: dict[str, Case] = {
             "enter",
         )
     ),
+    "walker-left": Case(("w", "s", "a", "type:the promotion is over", "enter", "q")),
     "single-reject": Case(("G", "x", "type:both are needed")),
     "overview": Case(("1",)),
     "overview-read-only": Case(("1", "R"), options={"rights": reader()}),

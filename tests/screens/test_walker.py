@@ -292,7 +292,7 @@ async def test_a_reason_given_before_in_this_sitting_is_refused() -> None:
         await user.press("enter")
         await decide(user, "x", "LOOKS right ")
         assert user.flash.startswith("this reason was already given in this sitting")
-        await user.press("escape", "q")
+        await user.press("escape", "q", "q")
         await user.press("a")
         await user.type("Looks Right")
         await user.press("enter")
@@ -325,10 +325,19 @@ async def test_a_draft_survives_resizing_and_a_left_walk_goes_on() -> None:
         await user.resize(80, 24)
         assert any(row.startswith("APPROVE BECAUSE> not qu") for row in user.rows)
         await user.press("escape", "q")
+        assert user.rows[2:5] == [
+            "-- Left at 2 of 3 " + "-" * 62,
+            "approved 0  rejected 0  skipped 1",
+            "3 recommendations wait still. w goes on here, at 2 of 3.",
+        ]
+        assert "w go on" in user.hints
+        await user.press("h")
         assert isinstance(user.screen, QueueScreen)
         screen = await walk(user)
         assert screen.address == SECOND
         assert "skipped 1" in user.title
+        await user.press("h")
+        assert isinstance(user.screen, QueueScreen), "nothing more was done: there is nothing to sum up"
 
 
 async def test_a_walk_left_at_a_receipt_goes_on_with_the_next() -> None:
@@ -337,9 +346,15 @@ async def test_a_walk_left_at_a_receipt_goes_on_with_the_next() -> None:
         await walk(user)
         await decide(user, "a", "fine")
         await user.press("q")
+        assert "Left at 2 of 3" in user.text
+        assert "audit" in user.text
         screen = await walk(user)
         assert screen.address == SECOND
-        assert "1 of 2   approved 1" in user.title
+        assert screen.state == "read"
+        assert "2 of 3   approved 1" in user.title
+        user.reviews.elsewhere("reject", SECOND, "seen before", actor="user:bob")
+        await user.press("q", "w")
+        assert user.screen.address not in (SECOND, FIRST), "it goes on with what is left after it"
 
 
 async def test_editing_keys_of_the_reason() -> None:
@@ -634,7 +649,7 @@ async def test_only_the_first_screen_offers_to_quit(keys: tuple[str, ...]) -> No
         assert user.hints.endswith("q quit")
         await user.press(*keys)
         assert "quit" not in user.hints
-        assert "h back" in user.hints
+        assert ("h leave" if keys == ("w",) else "h back") in user.hints
         await user.press("q")
         assert user.app.return_code is None
 
