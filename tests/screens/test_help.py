@@ -33,7 +33,7 @@ async def test_help_lists_exactly_the_keys_of_the_state_it_was_opened_from(
             here = scope in action.scopes
             if here:
                 assert action.title.split(",")[0] in text, action.id
-        assert ("walk through the pending" in text) is (scope == "queue")
+        assert ("walk through the pending" in text) is (scope in ("queue", "summary"))
 
 
 @pytest.mark.parametrize("key", ["h", "escape", "left", "q"])
