@@ -22,29 +22,50 @@ the same in every mode in which something was counted.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import apsw
 
 from deja_tui.errors import DejaError, ValidationError
-from deja_tui.store import schema, sidecar
-from deja_tui.store.connection import set_busy, set_distrust, set_secure_delete
+from deja_tui.store import sidecar
+from deja_tui.store.connection import set_busy
 from deja_tui.store.faults import storage_error
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import is_address
 from deja_tui.store.sidecar import SUFFIX as SUFFIX
 from deja_tui.store.sql import rows, scalar
-from deja_tui.text import door, fold
+from deja_tui.store.telemetry_file import (
+    COUNTED,
+    PUT_LOG,
+    PUT_QUERY,
+    Event,
+    NotOurs,
+    access_rows,
+    connect,
+    delivery_rows,
+    identity_of,
+    log_row,
+    question_rows,
+    split_top,
+)
+from deja_tui.store.telemetry_told import Access as Access
+from deja_tui.store.telemetry_told import Accessed as Accessed
+from deja_tui.store.telemetry_told import Contexts as Contexts
+from deja_tui.store.telemetry_told import QueryStat as QueryStat
+from deja_tui.store.telemetry_told import Recalled as Recalled
+from deja_tui.store.telemetry_told import TelemetryStats as TelemetryStats
+from deja_tui.text import door
+
+if TYPE_CHECKING:
+    from deja_tui.store.telemetry_scrub import Traces
 
 Mode = Literal["off", "aggregate", "full"]
 MODES: Final[tuple[str, ...]] = get_args(Mode)
@@ -54,132 +75,11 @@ LOG_DAYS: Final = 90
 LOG_ROWS: Final = 200_000
 QUERY_ROWS: Final = 50_000
 _SETTLE_AT: Final = 64
-_SAMPLE_CHARS: Final = 200
-_TOP: Final = 10
 _DAY_MS: Final = 86_400_000
 _BUDGET_DAYS: Final = 400
-_WORD: Final = re.compile(r"\w+")
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 _FOREVER: Final = 2**63 - 1
 _WATCHING: Final = "SELECT mode, since FROM watching ORDER BY mode"
-
-_TABLES: Final = """
-CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE watching(mode TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE access(address BLOB PRIMARY KEY, ns TEXT NOT NULL, count INTEGER NOT NULL, first INTEGER NOT NULL,
-  last INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE delivery(address BLOB PRIMARY KEY, count INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)
-  WITHOUT ROWID;
-CREATE TABLE query(key BLOB PRIMARY KEY, ns TEXT NOT NULL, sample TEXT NOT NULL, runs INTEGER NOT NULL,
-  empties INTEGER NOT NULL, results INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-  text TEXT NOT NULL, subject TEXT, last_empty INTEGER, last_found INTEGER) WITHOUT ROWID;
-CREATE TABLE budget(hour INTEGER PRIMARY KEY, samples INTEGER NOT NULL, overflows INTEGER NOT NULL,
-  first INTEGER NOT NULL, last INTEGER NOT NULL);
-CREATE TABLE log(id INTEGER PRIMARY KEY, at INTEGER NOT NULL, run TEXT, ns TEXT NOT NULL, subject TEXT, query TEXT,
-  results INTEGER NOT NULL, latency_us INTEGER NOT NULL, top BLOB NOT NULL, key BLOB);
-CREATE INDEX log_at ON log(at);
-CREATE INDEX log_key ON log(key) WHERE key IS NOT NULL;
-"""
-_COUNTED: Final = ("access", "delivery", "query", "budget", "log", "watching", "meta")
-
-
-# --- what is told -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How often a grain was recalled or delivered; first and last in epoch ms."""
-
-    count: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class Accessed:
-    """One grain that was recalled: ``namespace`` is the one that was asked first; first and last in epoch ms."""
-
-    address: str
-    namespace: str
-    count: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryStat:
-    """A free-text question. Texts are as they were asked, at most 200 characters, not cleaned.
-
-    Attributes:
-        sample: the newest wording.
-        runs: how often it was asked; ``empties``: how often nothing was found; ``results``: grains given, all runs.
-        first, last: when it was asked, epoch ms.
-        text: the normal form, under which all wordings are one: folded, white space made one space.
-        subject: what the question was narrowed to, if anything; a part of what makes two questions one.
-        last_empty, last_found: the newest run that found nothing, or something. A question whose ``last_found`` is
-            above ``last_empty`` is answered, whatever its counts say.
-        key: 32 hex digits, what `Telemetry.asked` takes.
-    """
-
-    namespace: str
-    sample: str
-    runs: int
-    empties: int
-    results: int
-    first: int
-    last: int
-    text: str = ""
-    subject: str | None = None
-    last_empty: int | None = None
-    last_found: int | None = None
-    key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Contexts:
-    """Contexts put together under a budget inside a window; first and last in epoch ms, None without any."""
-
-    samples: int
-    overflows: int
-    first: int | None
-    last: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """One row of the log (mode ``full``)."""
-
-    at: int
-    run: str | None
-    namespace: str
-    subject: str | None
-    query: str | None
-    results: int
-    latency_us: int
-    top: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TelemetryStats:
-    """What the sidecar holds. ``watching`` gives for each mode the epoch ms since which it counts."""
-
-    mode: str
-    watching: dict[str, int] = field(default_factory=dict)
-    grains_recalled: int = 0
-    recalls: int = 0
-    queries: int = 0
-    logged: int = 0
-    deliveries: int = 0
-    samples: int = 0
-    overflows: int = 0
-    lost: int = 0
-    bytes: int = 0
-    notice: str | None = None
-
-
-Traces = Callable[[Collection[str], Sequence[StoredGrain]], tuple[set[str], set[str]]]
-_Event = tuple[int, str, str | None, str | None, Sequence[str], int, str | None]
-"""(at, namespace, subject, question, addresses, nanoseconds it took, run id)"""
 
 
 class Telemetry:
@@ -220,7 +120,7 @@ class Telemetry:
         self._traces = traces
         self._began = clock() if mode != "off" else 0
         self._lock = threading.RLock()
-        self._events: deque[_Event] = deque(maxlen=RING)
+        self._events: deque[Event] = deque(maxlen=RING)
         self._samples: list[tuple[int, bool]] = []
         self._delivered: list[tuple[int, str]] = []
         self._lost = 0  # what the ring had no room for since the last write
@@ -279,7 +179,7 @@ class Telemetry:
         if not self.on:
             return
         waits = self._events or self._samples or self._delivered
-        if not waits and self._watched and _identity_of(self.path) == self._file:
+        if not waits and self._watched and identity_of(self.path) == self._file:
             return
         with self._lock:
             now, taken = self._clock(), self._take()
@@ -291,7 +191,7 @@ class Telemetry:
                 self._events.extendleft(reversed(taken[0]))
                 self._samples[:0], self._delivered[:0] = taken[1], taken[2]
                 self._lost += taken[3]
-            except (apsw.Error, OSError, _NotOurs) as fault:
+            except (apsw.Error, OSError, NotOurs) as fault:
                 self._give_up(fault)
 
     def close(self) -> None:
@@ -302,7 +202,7 @@ class Telemetry:
                 self._db.close()
             self._db = None
 
-    def _take(self) -> tuple[list[_Event], list[tuple[int, bool]], list[tuple[int, str]], int]:
+    def _take(self) -> tuple[list[Event], list[tuple[int, bool]], list[tuple[int, str]], int]:
         """What waits, and how much the ring had no room for."""
         events = []
         while self._events:
@@ -316,15 +216,15 @@ class Telemetry:
         self,
         db: apsw.Connection,
         now: int,
-        events: list[_Event],
+        events: list[Event],
         samples: list[tuple[int, bool]],
         delivered: list[tuple[int, str]],
         lost: int,
     ) -> None:
         self._watch(db)
-        db.executemany(sidecar.PUT_ACCESS, _accesses(events))
-        db.executemany(_PUT_QUERY, _questions(events))
-        db.executemany(sidecar.PUT_DELIVERY, _deliveries(delivered))
+        db.executemany(sidecar.PUT_ACCESS, access_rows(events))
+        db.executemany(PUT_QUERY, question_rows(events))
+        db.executemany(sidecar.PUT_DELIVERY, delivery_rows(delivered))
         db.executemany(
             sidecar.PUT_BUDGET,
             [(at // sidecar.HOUR_MS, 1, int(overflow), at, at) for at, overflow in samples],
@@ -332,7 +232,7 @@ class Telemetry:
         db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * _DAY_MS) // sidecar.HOUR_MS,))
         db.executemany(sidecar.PUT_META, [("recalls", len(events)), ("lost", lost)])
         if self.mode == "full":
-            db.executemany(_PUT_LOG, [_log_row(event) for event in events])
+            db.executemany(PUT_LOG, [log_row(event) for event in events])
             db.execute("DELETE FROM log WHERE at < ?", (now - LOG_DAYS * _DAY_MS,))
             db.execute("DELETE FROM log WHERE id <= (SELECT max(id) FROM log) - ?", (LOG_ROWS,))
         if scalar(db, "SELECT count(*) FROM query") > QUERY_ROWS:
@@ -348,7 +248,7 @@ class Telemetry:
         """
         identity, kept = self._memory(), scalar(db, "SELECT value FROM meta WHERE key = 'memory'")
         if kept is not None and identity is not None and kept != identity:
-            for table in _COUNTED:
+            for table in COUNTED:
                 db.execute(f"DELETE FROM {table}")
         if identity is not None:
             db.execute("INSERT OR IGNORE INTO meta(key, value) VALUES('memory', ?)", (identity,))
@@ -368,12 +268,12 @@ class Telemetry:
 
     def _opened(self) -> apsw.Connection:
         """The connection to the file that stands there now: another handle or a person may have deleted the one before."""
-        if self._db is not None and _identity_of(self.path) != self._file:
+        if self._db is not None and identity_of(self.path) != self._file:
             self._db.close()
             self._db, self._watched = None, False
         if self._db is None:
-            self._db = _connect(self.path)
-            self._file = _identity_of(self.path)
+            self._db = connect(self.path)
+            self._file = identity_of(self.path)
         return self._db
 
     @contextmanager
@@ -548,7 +448,7 @@ class Telemetry:
         )
         with self._looked() as db:
             return [
-                Recalled(at, run, ns, subject, query, results, took, _split(top))
+                Recalled(at, run, ns, subject, query, results, took, split_top(top))
                 for at, run, ns, subject, query, results, took, top in (
                     () if db is None else rows(db, sql, (*asked, limit))
                 )
@@ -569,7 +469,7 @@ class Telemetry:
             return
         try:
             self._opened()
-        except (apsw.Error, OSError, _NotOurs) as fault:
+        except (apsw.Error, OSError, NotOurs) as fault:
             self._give_up(fault)
             yield None
             return
@@ -594,16 +494,19 @@ class Telemetry:
             self._began = self._clock()
             if not os.path.exists(self.path):
                 return None
+            # an erasure is rare, and loading a search costs a hook (D47)
+            from deja_tui.store.telemetry_scrub import scrub
+
             try:
                 db = self._opened()
                 set_busy(db, 10 * sidecar.BUSY_MS)
                 before = db.total_changes()
                 with self._transaction():
-                    _scrub(db, erased, identity, self._traces)
+                    scrub(db, erased, identity, self._traces)
                 if db.total_changes() != before:
                     db.execute("VACUUM")  # rows that moved left copies behind
                 set_busy(db, sidecar.BUSY_MS)
-            except _NotOurs:
+            except NotOurs:
                 return None  # no telemetry of ours ever stood there
             except (apsw.Error, OSError):
                 return self._delete()
@@ -637,180 +540,8 @@ if hasattr(os, "register_at_fork"):  # not where processes are never forked
     os.register_at_fork(after_in_child=_forked)
 
 
-def _identity_of(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _within(namespaces: Sequence[str] | None) -> tuple[str, tuple[str, ...]]:
     """A condition on ``ns`` and what is bound to it."""
     if namespaces is None:
         return "1", ()
     return "ns IN (SELECT value FROM json_each(?))", (json.dumps([door(name) for name in namespaces]),)
-
-
-class _NotOurs(Exception):
-    """A file of that name that is no telemetry of deja: it is left alone."""
-
-
-def _connect(path: str) -> apsw.Connection:
-    """Open or make the sidecar; tables of another version are dropped, they are disposable."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-    set_busy(db, sidecar.BUSY_MS)
-    set_distrust(db)
-    empty = schema.is_empty(db)
-    if not empty and db.pragma("application_id") != sidecar.APPLICATION_ID:
-        db.close()
-        raise _NotOurs("the file beside the memory is not its telemetry")
-    set_secure_delete(db)
-    db.pragma("journal_mode", "delete")  # one file, so that deleting it deletes everything
-    db.pragma("synchronous", "off")  # after a power cut it may be damaged, and is then thrown away
-    db.pragma("temp_store", "memory")
-    if not empty and db.pragma("user_version") != sidecar.VERSION:
-        for (name,) in list(rows(db, "SELECT name FROM sqlite_schema WHERE type = 'table'")):
-            db.execute(f'DROP TABLE "{name}"')
-        empty = True
-    if empty:
-        db.execute("BEGIN IMMEDIATE")
-        if schema.is_empty(db):
-            schema.run(db, _TABLES)
-            schema.run(db, f"PRAGMA application_id = {sidecar.APPLICATION_ID}")
-            schema.run(db, f"PRAGMA user_version = {sidecar.VERSION}")
-        db.execute("COMMIT")
-    return db
-
-
-_PUT_QUERY: Final = (
-    "INSERT INTO query(key, ns, sample, runs, empties, results, first, last, text, subject, last_empty, last_found)"
-    " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT(key) DO UPDATE SET sample = excluded.sample, runs = runs + excluded.runs,"
-    " empties = empties + excluded.empties, results = results + excluded.results,"
-    " first = min(first, excluded.first), last = max(last, excluded.last),"
-    " last_empty = coalesce(max(last_empty, excluded.last_empty), last_empty, excluded.last_empty),"
-    " last_found = coalesce(max(last_found, excluded.last_found), last_found, excluded.last_found)"
-)
-_PUT_LOG: Final = "INSERT INTO log(at, run, ns, subject, query, results, latency_us, top, key) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-def _accesses(events: list[_Event]) -> list[tuple[Any, ...]]:
-    found: dict[str, list[Any]] = {}
-    for at, namespace, _, _, addresses, _, _ in events:
-        for address in addresses:
-            known = found.get(address)
-            if known is None:
-                found[address] = [door(namespace), 1, at, at]
-            else:
-                known[1] += 1
-                known[2], known[3] = min(known[2], at), max(known[3], at)
-    return [(bytes.fromhex(address), *values) for address, values in found.items()]
-
-
-def _deliveries(delivered: list[tuple[int, str]]) -> list[tuple[Any, ...]]:
-    times: dict[str, list[int]] = {}
-    for at, address in delivered:
-        times.setdefault(address, []).append(at)
-    return [(bytes.fromhex(address), len(each), min(each), max(each)) for address, each in times.items()]
-
-
-def _questions(events: list[_Event]) -> list[tuple[Any, ...]]:
-    found: dict[bytes, list[Any]] = {}
-    for at, namespace, subject, question, addresses, _, _ in events:
-        if question is None:
-            continue
-        key = question_key(namespace, subject, question)
-        known = found.get(key)
-        if known is None:
-            told = None if subject is None else door(subject[:_SAMPLE_CHARS])
-            known = [door(namespace), "", 0, 0, 0, at, at, door(_normal(question)), told, None, None]
-            found[key] = known
-        known[1] = door(question[:_SAMPLE_CHARS])
-        known[2] += 1
-        known[3] += not addresses
-        known[4] += len(addresses)
-        known[5], known[6] = min(known[5], at), max(known[6], at)
-        which = 10 if addresses else 9
-        known[which] = at if known[which] is None else max(known[which], at)
-    return [(key, *values) for key, values in found.items()]
-
-
-def _normal(question: str) -> str:
-    """What all wordings of a question share, cut to what is kept."""
-    return " ".join(fold(question[: 2 * _SAMPLE_CHARS]).split())[:_SAMPLE_CHARS]
-
-
-def question_key(namespace: str, subject: str | None, question: str) -> bytes:
-    """Two questions that differ in case or white space are one."""
-    parts = (namespace, subject or "", " ".join(fold(question).split()))
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def _log_row(event: _Event) -> tuple[Any, ...]:
-    at, namespace, subject, question, addresses, took, run = event
-    top = b"".join(bytes.fromhex(address) for address in addresses[:_TOP])
-    texts = [
-        None if text is None else door(text[:_SAMPLE_CHARS]) for text in (run, namespace, subject, question)
-    ]
-    key = None if question is None else question_key(namespace, subject, question)
-    return at, *texts, len(addresses), took // 1_000, top, key
-
-
-def _split(top: bytes) -> tuple[str, ...]:
-    return tuple(top[at : at + 32].hex() for at in range(0, len(top), 32))
-
-
-def _scrub(db: apsw.Connection, erased: Sequence[StoredGrain], identity: str | None, traces: Traces) -> None:
-    # an erasure is rare, and loading a search costs a hook (D47)
-    from deja_tui.store.forgotten import strings
-
-    addresses = {grain.address for grain in erased}
-    for table in ("access", "delivery"):
-        db.executemany(f"DELETE FROM {table} WHERE address = ?", [(bytes.fromhex(a),) for a in addresses])
-    texts = [fold(text) for grain in erased for text in strings(grain.fields)]
-    words = {word for text in texts for word in _WORD.findall(text)}
-    named = [
-        value
-        for grain in erased
-        for name in ("subject", "object")
-        if isinstance(value := grain.get(name), str)
-    ]
-    phrases = {fold(value) for value in (*named, identity or "") if value.strip()}
-    name = set(_WORD.findall(fold(identity or "")))
-    questions = [
-        *rows(db, "SELECT key, ns, sample, text, subject FROM query"),
-        *rows(db, "SELECT id, ns, subject, query FROM log"),
-    ]
-    lost, emptied = traces(
-        {piece for _, _, *told in questions for text in told if text for piece in text.split()}, erased
-    )
-
-    def tells(text: str | None) -> bool:
-        if not text:
-            return False
-        asked = " ".join(fold(text).split())
-        made_of = _WORD.findall(asked)
-        return (
-            (bool(made_of) and words.issuperset(made_of))
-            or any(asked in said for said in texts)
-            or not lost.isdisjoint(text.split())
-            or any(phrase in asked for phrase in phrases)
-        )
-
-    def names(namespace: str) -> bool:
-        return namespace in emptied or (bool(name) and name.issubset(_WORD.findall(fold(namespace))))
-
-    asked = rows(db, "SELECT key, ns, sample, text, subject FROM query")
-    gone = [(key,) for key, ns, *told in asked if names(ns) or any(map(tells, told))]
-    db.executemany("DELETE FROM query WHERE key = ?", gone)
-    spaces = {ns for (ns,) in rows(db, "SELECT DISTINCT ns FROM access") if names(ns)}
-    db.executemany("DELETE FROM access WHERE ns = ?", [(ns,) for ns in spaces])
-    logged = rows(db, "SELECT id, ns, subject, query, top FROM log")
-    told = [
-        (number,)
-        for number, ns, subject, question, top in logged
-        if names(ns) or tells(subject) or tells(question) or not addresses.isdisjoint(_split(top))
-    ]
-    db.executemany("DELETE FROM log WHERE id = ?", told)
