@@ -120,17 +120,17 @@ def trail(memory: Any, since: int | None, until: int | None) -> Iterator[dict[st
     from deja_tui.engine.substrate import LOOP_NAMESPACE
     from deja_tui.erasure import AUTHZ_NAMESPACE
 
-    shown: set[str] = set()
     grains = memory.store.scan("observation", namespaces=[LOOP_NAMESPACE, AUTHZ_NAMESPACE])
-    for grain in grains:
-        row = _row(grain)
-        if (
-            row is None
-            or (since is not None and row["at_ms"] < since)
-            or (until is not None and row["at_ms"] >= until)
-        ):
-            continue
-        shown.add(grain.address)
+    rows = [
+        row
+        for row in map(_row, grains)
+        if row is not None
+        and (since is None or row["at_ms"] >= since)
+        and (until is None or row["at_ms"] < until)
+    ]
+    # an entry that another copy sent may have come before the one it names
+    shown = {row["address"] for row in rows}
+    for row in rows:
         row["previous_here"] = None if row["previous_audit"] is None else row["previous_audit"] in shown
         yield row
 

@@ -81,7 +81,7 @@ def write(
 def entries(
     substrate: Substrate, recommendation: str, audits: Sequence[StoredGrain] | None = None
 ) -> list[tuple[AuditEntry, StoredGrain]]:
-    """Audit entries with their grains, in arrival order; imported ones only of an imported recommendation (LED-4).
+    """Audit entries with their grains, in their order; imported ones only of an imported recommendation (LED-4).
 
     Args:
         audits: what `views.audits` gave for it, where many are asked for; None reads them.
@@ -90,7 +90,21 @@ def entries(
     foreign = about is not None and about.imported
     given = views.audits_of(substrate, recommendation) if audits is None else audits
     found = ((read_audit(grain), grain) for grain in given)
-    return [(entry, grain) for entry, grain in found if entry is not None and grain.imported == foreign]
+    pairs = [(entry, grain) for entry, grain in found if entry is not None and grain.imported == foreign]
+    return _linked(pairs) if foreign else pairs
+
+
+def _linked(pairs: list[tuple[AuditEntry, StoredGrain]]) -> list[tuple[AuditEntry, StoredGrain]]:
+    """Entries that came from elsewhere, in any order of their bundles, each behind the one it names (AUD-2)."""
+    here = {entry.address for entry, _ in pairs}
+    after: dict[str | None, list[tuple[AuditEntry, StoredGrain]]] = {}
+    for pair in reversed(pairs):
+        after.setdefault(pair[0].previous if pair[0].previous in here else None, []).append(pair)
+    ordered, waiting = [], after.get(None, [])
+    while waiting:
+        ordered.append(waiting.pop())
+        waiting += after.get(ordered[-1][0].address, [])
+    return ordered
 
 
 def derive(substrate: Substrate, address: str) -> LedgerRow:
@@ -128,10 +142,11 @@ def erased(substrate: Substrate, address: str) -> Chain | None:
 
     None when nothing was ever decided about this address.
     """
-    found = [(read_audit(grain), grain) for grain in views.audits_of(substrate, address)]
+    read = ((read_audit(grain), grain) for grain in views.audits_of(substrate, address))
+    found = [(entry, grain) for entry, grain in read if entry is not None]
     # of entries that were made here and entries that came in, only one kind is about it (LED-4)
-    here = [entry for entry, grain in found if entry is not None and not grain.imported]
-    told = here or [entry for entry, _ in found if entry is not None]
+    here = [entry for entry, grain in found if not grain.imported]
+    told = here or [entry for entry, _ in _linked(found)]
     if not told:
         return None
     previous: AuditEntry | None = None

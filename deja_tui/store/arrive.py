@@ -12,7 +12,8 @@
 * INV-ARRIVE-6  What was forgotten here does not come back, by address or by source key (D31, D32); what was forgotten
   there is erased here, and stays out when it was never here.
 * INV-ARRIVE-7  Marks do not travel as rows. Their effects stand in audit Observations and are carried out when one
-  arrives for the first time, so an undo is seen here too (D2); on a grain that is not here yet, when that arrives.
+  arrives for the first time, so an undo is seen here too (D2); on a grain that is not here yet, when that arrives. Where
+  copies closed a grain in the same way and one of them undid it, the latest by the clock holds, in whatever order they come.
 """
 
 from __future__ import annotations
@@ -104,6 +105,11 @@ class Effects:
             if isinstance(told.by, str):
                 self._by.setdefault(told.by, []).append(told)
 
+    def is_latest(self, db: apsw.Connection, told: Told) -> bool:
+        """Whether no later audit closed, or opened, that grain in the same way."""
+        same = (other for other in self.on(db, told.grain) if other.by == told.by and other.do in oplog.MARKS)
+        return all(other.hlc <= told.hlc for other in same)
+
     def on(self, db: apsw.Connection, address: str) -> list[Told]:
         """Effects on a grain, in the order of their clocks."""
         return sorted(self._read(db).get(address, ()), key=lambda told: told.hlc)
@@ -143,7 +149,9 @@ class Arrivals(Act):
             return
         if not 0 <= row.hlc <= self._latest or not 0 <= (row.closed_at or 0) <= self._latest:
             tally.ahead += max(row.hlc, row.closed_at or 0) > self._latest
-            self._refuse(row, "FMT-E004", "its clock is before 1970, or ten years and more after the one here")
+            self._refuse(
+                row, "FMT-E004", "its clock is before 1970, or ten years and more after the one here"
+            )
         elif row.op == oplog.FORGET:
             self._forget(row)
         elif row.blob and hashlib.sha256(row.blob).digest() != row.digest:
@@ -355,7 +363,8 @@ class Arrivals(Act):
         closed_so = (
             last == do == "retire" and last_by != other
         )  # two copies retired it in favour of two grains
-        if (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead):
+        closes = (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead)
+        if closes and self._told.is_latest(self._db, told):
             self._mark(do, target.gid, other if do == "retire" else None, target.gid, hlc)
         elif do == "supersede" and is_address(by) and self._tomb(str(by)) is not None:
             # the grain that took its place was erased, perhaps before it could come here
@@ -363,7 +372,7 @@ class Arrivals(Act):
             self._db.execute(lead, (target.gid, other))
             if not target.dead:
                 self._mark("supersede", target.gid, other, other or target.gid, hlc)
-        elif do == "reopen" and target.dead and last_by == other:
+        elif do == "reopen" and target.dead and last_by == other and self._told.is_latest(self._db, told):
             self._mark("reopen", target.gid, None, target.gid, hlc)
             if chains.close_again(self._tx, target.gid, target.digest, target.namespace):
                 self._tally.applied += 1

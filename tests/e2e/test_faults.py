@@ -7,6 +7,7 @@ Outside the default suite: ``python -m pytest -s -m slow -n 0 tests/e2e/test_fau
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -314,6 +315,93 @@ def test_bundles_in_every_order(tmp_path: Path) -> None:
         assert len(ends) == 1
         (_, forks, _) = ends.pop()
         assert len(forks) == 1
+    finally:
+        shutil.rmtree(folder)
+
+
+def decisions(memory: Memory, name: str, folder: Path, clock: Clock) -> Iterator[Path]:
+    """Three bundles of one machine that decides: what both have is merged, changed and erased by both, one takes it back."""
+    since = memory.stats()["operations"]
+    tier, note = memory.latest("acme", "tier"), memory.latest("acme", "note")
+    assert tier is not None
+    assert note is not None
+    for number in range(3):
+        clock.at += 1_000
+        if number == 0:
+            memory.loop.run()
+            for row in memory.loop.queue():
+                if row.analyzer.startswith(("loop.duplicate_sweep", "loop.tool_failure")):
+                    for verb in ("approve", "apply"):
+                        getattr(memory.loop, verb)(row.address, because=f"{name} says so")
+        elif number == 1 and name == "ana":
+            memory.supersede(tier.address, {"object": "gold"})
+            memory.forget(note.address, because="not meant")
+        elif number == 1:
+            memory.forget(memory.supersede(tier.address, {"object": "wood"}), because="not wood")
+            memory.supersede(note.address, {"object": "kept by bob"})
+        else:
+            row = next(
+                row for row in memory.loop.queue("applied") if row.analyzer.startswith("loop.duplicate")
+            )
+            if name == "ana":
+                memory.loop.rollback(row.address, because="they are not the same")
+            else:
+                memory.supersede(memory.recall("acme", "likes")[0].address, {"object": "cocoa"})
+        path = folder / f"{name}{number}.mgb"
+        since = memory.bundle(path, since=since).last_seq
+        yield path
+
+
+def digest(memory: Memory) -> str:
+    """Everything that a memory answers, as one digest: grains, what took whose place, forks, chains, foreign decisions."""
+    kinds = ("fact", "tool", "event")
+    grains = sorted((grain.address, grain.live) for kind in kinds for grain in memory.store.scan(kind))
+    subjects = sorted({str(grain.get("subject")) for grain in memory.store.scan("fact")})
+    told = [
+        grains,
+        [[grain.address for grain in memory.recall(subject, k=100)] for subject in subjects],
+        [sorted(step.address for step in memory.history(address)) for address, live in grains if live],
+        sorted(sorted(tip.address for tip in fork.tips) for fork in memory.forks()),
+        sorted((row.address, row.status) for row in memory.loop.queue(None)),
+        sorted(grain.address for grain in memory.search("tea cocoa gold", k=50)),
+    ]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def test_decisions_in_every_order(tmp_path: Path) -> None:
+    """Two machines that apply, undo, change and erase the same grains: their six bundles in all 720 orders end in one state."""
+    ram = Path("/dev/shm") if Path("/dev/shm").is_dir() else tmp_path
+    folder = ram / f"deja-decisions-{os.getpid()}"
+    folder.mkdir()
+    try:
+        start = folder / "start.deja"
+        with Memory.open(start, clock=Clock(NOW)) as memory:
+            memory.add_fact("acme", "tier", "silver")
+            memory.add_fact("acme", "note", "kept?")
+            for text in ("tea", "TEA", "Tea"):
+                memory.add_fact("acme", "likes", text)
+            for n in range(3):
+                memory.record_tool_call("curl", "timeout", is_error=True, call_id=f"c{n}", created_at=NOW - n)
+        bundles: list[Path] = []
+        ends: set[str] = set()
+        for name, at in (("ana", NOW + 60_000), ("bob", NOW + 30_000)):
+            path, clock = folder / f"{name}.deja", Clock(at)
+            path.write_bytes(start.read_bytes())
+            with Memory.open(path, actor=f"user:{name}", clock=clock) as memory:
+                bundles += decisions(memory, name, folder, clock)
+        for order in permutations(bundles):
+            path = folder / "copy.deja"
+            path.write_bytes(start.read_bytes())
+            for name in ("-wal", "-shm"):
+                Path(f"{path}{name}").unlink(missing_ok=True)
+            with Memory.open(path, clock=Clock(NOW + 90_000), durability="normal") as copy:
+                for bundle in order:
+                    report = copy.import_bundle(bundle)
+                    assert not report.refused, report.refusals
+                ends.add(digest(copy))
+                assert copy.verify() == (), [bundle.name for bundle in order]
+        told(f"decisions in every order: 720 orders of {len(bundles)} bundles, {len(ends)} end")
+        assert len(ends) == 1
     finally:
         shutil.rmtree(folder)
 

@@ -513,3 +513,24 @@ def test_a_bundle_is_restored_too(pair: tuple[Memory, Memory], clock: Clock, tmp
     with refuses("STO-E002"):
         Memory.restore(tmp_path / "text", tmp_path / "no.deja", until=NOW, because="x", clock=clock)
     assert sorted(p.name for p in tmp_path.iterdir() if "no.deja" in p.name) == []
+
+
+def test_a_trail_that_came_in_any_order_is_whole(
+    pair: tuple[Memory, Memory], clock: Clock, tmp_path: Path
+) -> None:
+    """AUD-2: the entries of a foreign chain stand in the order in which each names the one before it, and no fault is told."""
+    one, two = pair
+    address, since, bundles = duplicates(one, clock), 0, []
+    for verb in ("approve", "apply", "rollback"):
+        clock.at += 1_000
+        getattr(one.loop, verb)(address, because=verb)
+        bundles.append(tmp_path / f"{verb}.mgb")
+        since = one.bundle(bundles[-1], since=since).last_seq
+    for bundle in reversed(bundles):
+        two.import_bundle(bundle)
+    chain = two.loop.audit(address)
+    assert [entry.to_status for entry in chain.entries] == ["pending", "approved", "applied", "rolled_back"]
+    assert chain.verified
+    assert two.verify(deep=True) == ()
+    assert [(row.status, row.foreign) for row in two.loop.queue(None)] == [("rolled_back", True)]
+    assert [grain.address for grain in two.recall("d")] == [grain.address for grain in one.recall("d")]

@@ -43,10 +43,12 @@ def superseding(old: str, grain: Grain) -> bytes:
     return encode(with_parent(grain, old))
 
 
-def audit(effects: list[dict[str, str]], *, kind: str = "loop", namespace: str = "deja-loop") -> bytes:
+def audit(
+    effects: list[dict[str, str]], *, kind: str = "loop", namespace: str = "deja-loop", said: str = "why"
+) -> bytes:
     """An audit Observation that says what an apply did."""
     context = {"audit": kind, "to": "applied", "from": "approved", "at": NOW, "effects": effects}
-    return encode(note("why", namespace=namespace, context=context))
+    return encode(note(said, namespace=namespace, context=context))
 
 
 # --- supersession in any order (INV-ARRIVE-4) -------------------------------------------------------
@@ -312,6 +314,24 @@ def test_effects_on_a_grain_that_comes_later_are_carried_out_then(
         assert [one.get(address).live for address in (first, second, third)] == [False, True, True]  # type: ignore[union-attr]
         assert one.verify(deep=True) == ()
     assert two.import_bundle(tmp_path / "b.mgb").applied == 0
+
+
+def test_the_latest_of_two_copies_decisions_holds_in_any_order(path: Path) -> None:
+    """INV-ARRIVE-7: both retired it in favour of the same grain and one undid that: the latest by the clock holds everywhere."""
+    old, stays = encode(fact("old")), encode(fact("stays"))
+
+    def told(clock: int, do: str) -> Row:
+        effect = {"do": do, "grain": address(old), "by": address(stays)}
+        return row(ADD, HLC + clock, audit([effect], said=f"{do} {clock}"))
+
+    for last in ("reopen", "retire"):
+        audits = [told(2, "retire"), told(3, "retire" if last == "reopen" else "reopen"), told(4, last)]
+        for number, order in enumerate(permutations(audits)):
+            with Store.open(path.with_name(f"{last}{number}.deja"), durability="normal") as copy:
+                take(copy, row(ADD, HLC, old), row(ADD, HLC + 1, stays))
+                for one in order:
+                    take(copy, one)
+                assert copy.get(address(old)).live is (last == "reopen"), order  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
