@@ -364,7 +364,7 @@ class Arrivals(Act):
             last == do == "retire" and last_by != other
         )  # two copies retired it in favour of two grains
         closes = (do == "retire" and (not target.dead or closed_so)) or (do == "hide" and not target.dead)
-        if closes and self._told.is_latest(self._db, told):
+        if closes and isinstance(do, str) and self._told.is_latest(self._db, told):
             self._mark(do, target.gid, other if do == "retire" else None, target.gid, hlc)
         elif do == "supersede" and is_address(by) and self._tomb(str(by)) is not None:
             # the grain that took its place was erased, perhaps before it could come here

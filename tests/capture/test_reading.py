@@ -53,6 +53,15 @@ def test_an_array_that_breaks_off(tmp_path: Path) -> None:
         list(elements(path, report(), kind="k", hint="h"))
 
 
+def test_a_byte_that_is_no_text(tmp_path: Path) -> None:
+    """READ-1: it breaks the element it stands in, not the reading of those before it; half a surrogate pair is text."""
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[{"a": 1}, {"b": "\xed\xa0\xbd"}, {"c": "\xe8\x41"}, {"d": 4}]')
+    told = report()
+    assert list(elements(path, told, kind="k", hint="h")) == [{"a": 1}, {"b": "\ud83d"}]
+    assert [(loss.line, loss.reason) for loss in told.losses] == [(3, "the array breaks off here")]
+
+
 def test_what_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """READ-1: a document, or an element of an array, beyond the limit is refused instead of being held."""
     monkeypatch.setattr(jsonl, "LINE_LIMIT", 64)
