@@ -50,10 +50,11 @@ def span_of(value: object, now: int) -> tuple[int, int] | None:
     if not isinstance(value, str):
         return None
     told = value.strip()
-    return _relative(told, now) or _calendar(told) or _moment(told)
+    return relative_span(told, now) or _calendar(told) or _moment(told)
 
 
-def _relative(told: str, now: int) -> tuple[int, int] | None:
+def relative_span(told: str, now: int) -> tuple[int, int] | None:
+    """First and last millisecond of a time told from ``now`` on: ``7 days ago``, ``yesterday``; None for anything else."""
     if found := _AGO.fullmatch(told):
         at = now - int(found[1]) * _UNITS[found[2].lower()]
         return at, at

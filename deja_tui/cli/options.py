@@ -114,6 +114,25 @@ def with_because(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+class When(click.ParamType[str]):
+    """A time as the verb takes it; ``2 hours ago``, ``yesterday`` and ``now`` are made epoch milliseconds, as in CAL.
+
+    ``last``: of a span, its last millisecond instead of its first.
+    """
+
+    name = "when"
+
+    def __init__(self, *, last: bool = False) -> None:
+        self.last = last
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from deja_tui.cal.times import relative_span
+        from deja_tui.facade import host_clock
+
+        span = relative_span(str(value), host_clock())
+        return str(value) if span is None else str(span[self.last])
+
+
 def open_memory(
     db: Path | None,
     *,

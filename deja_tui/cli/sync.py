@@ -12,7 +12,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import open_memory, with_because, with_db, with_file, with_format
+from deja_tui.cli.options import When, open_memory, with_because, with_db, with_file, with_format
 from deja_tui.cli.paths import default_path
 from deja_tui.cli.placing import option
 
@@ -126,7 +126,12 @@ def _step(step: Any) -> dict[str, Any]:
 
 
 @click.command()
-@click.option("--since", metavar="WHEN", help="A position, a time, or a clock; else the newest 50 positions.")
+@click.option(
+    "--since",
+    type=When(),
+    metavar="WHEN",
+    help="A position, a time ('2 days ago', too), or a clock; else the newest 50 positions.",
+)
 @click.option("--subject", metavar="TEXT", help="Only what is about it, exactly.")
 @click.option("--ns", "namespace", metavar="NAME", help="Only this namespace; else all.")
 @click.option("-k", type=click.IntRange(1), help="At most so many, oldest first.")
@@ -222,7 +227,13 @@ def import_bundle(file: Path, db: Path | None, actor: str, as_json: bool) -> int
 
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--until", required=True, metavar="WHEN", help="A time (ISO-8601 or epoch) or a clock (HLC).")
+@click.option(
+    "--until",
+    type=When(last=True),
+    required=True,
+    metavar="WHEN",
+    help="A time (ISO-8601, epoch, '2 hours ago') or a clock (HLC).",
+)
 @click.option(
     "--from",
     "source",

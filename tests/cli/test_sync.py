@@ -185,6 +185,12 @@ def test_a_memory_is_restored_to_a_new_file(deja: Deja, two: tuple[Path, Path], 
     assert deja("verify", "--db", target).code == 0
     again = deja("restore", target, "--until", NOW, "--because", "look", "--db", path)
     assert again.err.startswith("STO-E011")
+    spoken = [
+        deja("restore", tmp_path / f"{n}.deja", "--until", until, "--because", "x", "--db", path, "--format", "json").json
+        for n, until in enumerate(("now", "2 hours ago", "yesterday"))
+    ]  # fmt: skip
+    assert [bool(told["grains"]) for told in spoken] == [True, False, False]
+    assert "\n" in deja("log", "--since", "1 day ago", "--db", path).out
     other = tmp_path / "from-bundle.deja"
     assert deja("restore", other, "--from", tmp_path / "1.mgb", "--until", NOW, "--because", "x").code == 0
     assert deja("restore", tmp_path / "no", "--until", NOW, "--because", " ", "--db", path).err.startswith(
