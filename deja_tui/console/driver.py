@@ -7,6 +7,8 @@
 * DRIVER-4  A large frame is marked as one update where the terminal offers that; a small one needs no marks.
 * DRIVER-5  Leaving the screen leaves the terminal's own colours behind, and nothing is painted until it is entered again.
 * DRIVER-6  Of a mouse only presses and the wheel are asked for: a hand that moves sends nothing.
+* DRIVER-7  The terminal is written to as standard output: where errors go, into a file or not, shows nothing less.
+* DRIVER-8  Stopped by what cannot be caught, it goes on with one reader of keys, and paints anew.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import curses
 import os
 import selectors
 import shutil
+import sys
 import threading
 from codecs import getincrementaldecoder
 from collections import Counter
@@ -23,6 +26,7 @@ from typing import Any, Final
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from deja_tui.console import guard
 from deja_tui.console.delta import Pen, draw
 from deja_tui.console.grid import PLAIN, Grid, Style
 from deja_tui.console.pasting import Pasting
@@ -40,6 +44,26 @@ _MOUSE_OFF: Final = "\x1b[?1006l\x1b[?1000l"
 
 class TerminalDriver(LinuxDriver):
     """Reads keys on a thread of its own. Bytes that are no UTF-8 are shown as such, never fatal."""
+
+    def __init__(self, app: Any, **kwargs: Any) -> None:
+        super().__init__(app, **kwargs)
+        # Textual writes to standard error; a launch checks that standard output is the terminal (DRIVER-7).
+        self._file = sys.__stdout__ or self._file
+
+    def start_application_mode(self) -> None:
+        """Begin, or come back from a stop. The line settings to leave behind are those from before the guard's (GUARD-8)."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if guard.current is not None:
+            self.attrs_before = guard.current.lines
+
+    def _sigcont_application(self, *_: object) -> None:
+        if self._auto_restart:
+            if self._key_thread is not None and self._key_thread.is_alive():
+                self.suspend_application_mode()  # nobody could say that it would stop (DRIVER-8)
+            self.resume_application_mode()
+
+    def _enable_mouse_pixels(self) -> None:
+        """Cells are enough (DRIVER-6), and nobody would switch it off again."""
 
     def run_input_thread(self) -> None:
         pasting, parser = Pasting(), XTermParser(self._debug)
@@ -189,4 +213,4 @@ class DifferenceDriver(TerminalDriver):
         """Begin, or come back from a stop: whatever the terminal shows now is not ours (DRIVER-2)."""
         with self.lock:
             self.canvas.forget()
-        super().start_application_mode()  # type: ignore[no-untyped-call]
+        super().start_application_mode()

@@ -7,10 +7,12 @@ loaded before the first line is on the screen.
 * GUARD-1  However the child ends, also by a signal that nothing can catch, modes and line settings are as before.
 * GUARD-2  The exit status is the child's; of a child that a signal ended it is 128 and the signal's number.
 * GUARD-3  An error in the child is told once the screen is left: it is read, not painted over.
-* GUARD-4  Stopping the console stops the parent, so that the shell has the terminal; going on goes on with both.
+* GUARD-4  Stopping the console stops the parent, so that the shell has the terminal, as it was before; going on goes on with
+  both.
 * GUARD-5  The child does not outlive its parent: when it is gone the child restores the terminal and ends.
 * GUARD-6  Signals that end a program are handed to the child, which ends as it would by itself.
 * GUARD-7  Nothing is painted where the console cannot open, or where help was asked for.
+* GUARD-8  What is typed before the console reads keys is not echoed onto what was painted; the console is given it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ RESTORE: Final = (
     "\x1b[?2026l\x1b[<u\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     "\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h\x1b[r\x1b[m\x1b[?1049l\x1b[?25h"
 )
-_HANDED_ON: Final = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT", "SIGUSR1", "SIGUSR2")
+_HANDED_ON: Final = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT", "SIGUSR1", "SIGUSR2", "SIGTSTP")
+_LOCAL: Final = 3  # where the local modes stand among the line settings
 _GONE: Final = 129  # 128 + SIGHUP
 
 
@@ -40,18 +43,23 @@ LEAST: Final = (60, 20)
 
 
 class Guard:
-    """The child's side: how to say what became of it."""
+    """The child's side: how to say what became of it. ``lines``: the line settings there were before."""
 
-    def __init__(self, report: int, stdout: int) -> None:
+    def __init__(self, report: int, stdin: int, stdout: int, lines: list[Any]) -> None:
         self._report = report
+        self._stdin = stdin
         self._stdout = stdout
+        self.lines = lines
         self.painted = True  # the screen shows what the guard painted, and nothing else has begun
 
     def leave(self) -> None:
         """Leave the screen that was painted, so that what is written next is read; nothing once the console has begun."""
         if self.painted:
+            import termios
+
             self.painted = False
             os.write(self._stdout, RESTORE.encode())
+            termios.tcsetattr(self._stdin, termios.TCSANOW, self.lines)
 
     def finish(self, status: int) -> NoReturn:
         """End the child with a status; the terminal was left in order."""
@@ -157,28 +165,37 @@ def enter(title: str) -> Guard | int:
 
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
     saved = termios.tcgetattr(stdin)
-    os.write(stdout, f"\x1b[?1049h\x1b[?25l\x1b[m\x1b[H\x1b[2J {title}\x1b[H".encode(errors="replace"))
-    result, report = os.pipe()
-    alive, held = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(result)
-        os.close(held)
-        _die_with_parent(alive, stdin, stdout, saved)
-        current = Guard(report, stdout)
-        return current
-    os.close(report)
-    os.close(alive)
+    handing = _Handing()
     try:
-        ended = _wait(pid)
-        told = _read(result)
+        _paint(title, stdin, stdout, saved)
+        result, report = os.pipe()
+        alive, held = os.pipe()
+        handing.hold()
+        pid = os.fork()
+        if pid == 0:
+            handing.end()
+            os.close(result)
+            os.close(held)
+            _die_with_parent(alive, stdin, stdout, saved)
+            current = Guard(report, stdin, stdout, saved)
+            return current
+        handing.to(pid)
+        os.close(report)
+        os.close(alive)
+        try:
+            ended = _wait(
+                pid, lambda: _restored(stdin, stdout, saved), lambda: _paint(title, stdin, stdout, saved)
+            )
+            told = _read(result)
+        finally:
+            os.close(held)
+            os.close(result)
+        if ended < 0 or "status" not in told:
+            os.write(stdout, RESTORE.encode())
+        if termios.tcgetattr(stdin) != saved:
+            termios.tcsetattr(stdin, termios.TCSAFLUSH, saved)
     finally:
-        os.close(held)
-        os.close(result)
-    if ended < 0 or "status" not in told:
-        os.write(stdout, RESTORE.encode())
-    if termios.tcgetattr(stdin) != saved:
-        termios.tcsetattr(stdin, termios.TCSAFLUSH, saved)
+        handing.end()
     if "code" in told:
         from deja_tui.errors import DejaError
 
@@ -186,38 +203,91 @@ def enter(title: str) -> Guard | int:
     return 128 - ended if ended < 0 else ended
 
 
-def _wait(pid: int) -> int:
-    """The child's exit code, negative for a signal; stops and goes on with it (GUARD-4, GUARD-6)."""
-    import signal
+class _Handing:
+    """Takes the signals that end or stop a program from before the first line to after the last, for the child (GUARD-6).
 
-    former = {number: signal.signal(number, _hand_on(pid)) for number in _numbers()}
-    try:
-        while True:
-            _, status = os.waitpid(pid, os.WUNTRACED)
-            if not os.WIFSTOPPED(status):
-                return os.waitstatus_to_exitcode(status)
-            os.kill(os.getpid(), signal.SIGSTOP)
-            # here again: the shell has sent both of them on, or only this one
-            os.kill(pid, signal.SIGCONT)
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+    What comes before there is a child is kept for it; what comes once it has ended is for nobody.
+    """
 
+    def __init__(self) -> None:
+        # the part of ``signal`` that is there already: the rest of it takes as long to load as painting may
+        import _signal  # type: ignore[import-not-found]
 
-def _numbers() -> list[int]:
-    import signal
+        self._signal: Any = _signal
+        self._pid = 0
+        self._kept: list[int] = []
+        numbers = [getattr(_signal, name) for name in _HANDED_ON if hasattr(_signal, name)]
+        self._former = {number: _signal.signal(number, self._take) for number in numbers}
+        self._held: list[int] = []
 
-    return [getattr(signal, name) for name in _HANDED_ON if hasattr(signal, name)]
+    def hold(self) -> None:
+        """Let them wait while it is unclear who they are for: what comes to a new child waits until it takes them itself."""
+        self._held = list(self._former)
+        self._signal.pthread_sigmask(self._signal.SIG_BLOCK, self._held)
 
+    def to(self, pid: int) -> None:
+        """There is a child now."""
+        self._pid = pid
+        while self._kept:
+            self._take(self._kept.pop(0), None)
+        self._go_on()
 
-def _hand_on(pid: int) -> Any:
-    def hand_on(number: int, _frame: object) -> None:
+    def end(self) -> None:
+        """Signals mean again what they meant."""
+        while self._former:
+            number, former = self._former.popitem()
+            self._signal.signal(number, former or self._signal.SIG_DFL)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._signal.pthread_sigmask(self._signal.SIG_UNBLOCK, self._held)
+
+    def _take(self, number: int, _frame: object) -> None:
+        if not self._pid:
+            self._kept.append(number)
+            return
         try:
-            os.kill(pid, number)
+            os.kill(self._pid, number)
         except ProcessLookupError:
             return  # it has ended: the wait will say how
 
-    return hand_on
+
+def _paint(title: str, stdin: int, stdout: int, lines: list[Any]) -> None:
+    """The first line, on a screen of its own; what is typed from here on is kept, not echoed (GUARD-8)."""
+    import termios
+
+    silent = list(lines)
+    silent[_LOCAL] &= ~termios.ECHO
+    # In the background this stops, before anything is painted onto the screen of what stands in front.
+    termios.tcsetattr(stdin, termios.TCSANOW, silent)
+    os.write(stdout, f"\x1b[?1049h\x1b[?25l\x1b[m\x1b[H\x1b[2J {title}\x1b[H".encode(errors="replace"))
+
+
+def _restored(stdin: int, stdout: int, lines: list[Any]) -> bool:
+    """Give the terminal back where the child stopped without doing so; whether that was needed."""
+    import termios
+
+    if termios.tcgetattr(stdin) == lines:
+        return False
+    os.write(stdout, RESTORE.encode())
+    termios.tcsetattr(stdin, termios.TCSANOW, lines)
+    return True
+
+
+def _wait(pid: int, restored: Callable[[], bool], paint: Callable[[], None]) -> int:
+    """The child's exit code, negative for a signal; stops and goes on with it (GUARD-4)."""
+    import signal
+
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return os.waitstatus_to_exitcode(status)
+        taken = restored()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        # here again: the shell has sent both of them on, or only this one
+        if taken:
+            paint()
+        os.kill(pid, signal.SIGCONT)
 
 
 def _read(pipe: int) -> dict[str, Any]:
