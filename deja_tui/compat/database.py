@@ -1,92 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`DejaDB`: programs written for the reference product run here: its names, argument order and JSON strings (D39).
-
-``from deja_tui import compat as dejadb`` is all that changes in them.
-
-* CMP-1  Whatever of the reference product this version does not offer is refused with VAL-E006, above all
-  ``passphrase``: nothing is opened or created then, so no plain file passes for an encrypted one.
-* CMP-2  Refusals are `CompatError`: a `ValueError`, as there, whose text begins with the code.
-* CMP-3  A text result is compact JSON with sorted keys, as there. A field that was added since is an extra key.
-* CMP-4  What a method there takes without a reason is recorded with the reason "compat: none given" (D16).
-* CMP-5  Where the two differ in meaning, ours holds: nothing given to ``add`` is dropped, a rollback restores, one address
-  a decision, nobody approves what they created, a destructive change needs an approval of its own first.
-"""
+"""`DejaDB`: the methods of the reference product over `Memory`; the rules stand in `deja_tui.compat`."""
 
 from __future__ import annotations
 
-import json
-import sys
 import weakref
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, wraps
-from typing import Any, Final, NoReturn, ParamSpec, Self, TypeVar
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final, NoReturn, Self
 
 from deja_tui.cal import Session, host_of
-from deja_tui.documents import Document, numbered
+from deja_tui.compat import reach
+from deja_tui.compat.editor import Editor
+from deja_tui.compat.faults import NO_REASON, CompatError, as_value_error, not_offered, refuse
+from deja_tui.compat.shapes import (
+    as_text,
+    erased_count,
+    fields_of,
+    grain_entry,
+    grain_row,
+    grain_rows,
+    moment,
+    parsed,
+    parsed_object,
+    queue_row,
+    run_outcome,
+    span_ms,
+    status_of,
+)
 from deja_tui.engine import pipeline
 from deja_tui.engine.actors import caller
-from deja_tui.engine.objects import STATUSES, QueueRow, RunOutcome
 from deja_tui.engine.policy import Policy
 from deja_tui.engine.policy import parse as parse_policy
 from deja_tui.engine.substrate import is_reserved
 from deja_tui.engine.templates import render
-from deja_tui.erasure import Erased
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.facade import Memory
 from deja_tui.loop_settings import counting_mode, host_policy
-from deja_tui.store.grains import StoredGrain
 
-__all__ = ["CompatError", "DejaDB", "drop_postgres_schema"]
-
-NO_REASON: Final = "compat: none given"
-_SPANS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _STALE_MS: Final = 7 * 86_400_000
 _STALE_GRAINS: Final = 100
-_WALK: Final = 1_024
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class CompatError(DejaError, ValueError):
-    """A refusal, as the reference product raises it: a `ValueError`; ``code`` and ``next_step`` as of any `DejaError`."""
-
-
-def _as_value_error(method: Callable[P, R]) -> Callable[P, R]:
-    @wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except CompatError:
-            raise
-        except DejaError as fault:
-            raise CompatError(fault.code, fault.message, fault.next_step) from fault
-
-    return call
-
-
-def _not_offered(what: str, instead: str = "") -> CompatError:
-    return CompatError("VAL-E006", f"this version does not offer {what}", instead)
-
-
-def _refuse(**given: Any) -> None:
-    """Raise VAL-E006 for the first argument that was given."""
-    for name, value in given.items():
-        if value is not None:
-            raise _not_offered(f"the argument {name}", "leave it out")
-
-
-def __getattr__(name: str) -> Any:
-    """``dejadb.dejadb``, the reference product's own name for the module that holds its class."""
-    if name == "dejadb":
-        return sys.modules[__name__]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def drop_postgres_schema(*_: Any, **__: Any) -> NoReturn:
-    """Not offered: a memory is a file. Raises VAL-E006."""
-    raise _not_offered("a store over PostgreSQL")
 
 
 class DejaDB:
@@ -99,7 +51,7 @@ class DejaDB:
         index_text: None or True; every memory is indexed. principal: refused.
     """
 
-    @_as_value_error
+    @as_value_error
     def __init__(
         self,
         path: str,
@@ -111,11 +63,11 @@ class DejaDB:
         principal: str | None = None,
     ) -> None:
         if passphrase is not None:
-            raise _not_offered(
+            raise not_offered(
                 "encryption: nothing was opened or created",
                 "keep the file on an encrypted disk, without passphrase",
             )
-        _refuse(principal=principal, index_text=None if index_text in (None, True) else index_text)
+        refuse(principal=principal, index_text=None if index_text in (None, True) else index_text)
         policy = host_policy()
         mode = counting_mode(policy) if telemetry == "aggregate" else telemetry
         self.memory = Memory.open(path, namespace=ns, actor=actor, telemetry=mode, policy=policy)
@@ -133,17 +85,17 @@ class DejaDB:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def add(self, grain_type: str, fields_json: str | None = None, ns: str | None = None) -> str:
         """Store a grain of any type from a JSON object; its address. One argument alone is the JSON of a fact (D39)."""
         if fields_json is None:
             grain_type, fields_json = "fact", grain_type
-        return self._add(grain_type, _object(fields_json, "fields"), ns)
+        return self._add(grain_type, parsed_object(fields_json, "fields"), ns)
 
-    @_as_value_error
+    @as_value_error
     def add_batch(self, grains_json: str, ns: str | None = None) -> str:
         """Store many grains in one act; a JSON list of addresses. One bad entry refuses all of them."""
-        entries = _json(grains_json, list, "grains")
+        entries = parsed(grains_json, list, "grains")
         added = []
         with self.memory.store.act():
             for place, entry in enumerate(entries):
@@ -157,12 +109,12 @@ class DejaDB:
                     raise CompatError(
                         fault.code, f"grain {place}: {fault.message}", fault.next_step
                     ) from fault
-        return _text(added)
+        return as_text(added)
 
     def _add(self, kind: str, fields: Mapping[str, Any], ns: str | None) -> str:
         return self.memory.add(kind, fields, namespace=None if fields.get("namespace") else ns)
 
-    @_as_value_error
+    @as_value_error
     def add_fact(
         self,
         subject: str,
@@ -180,7 +132,7 @@ class DejaDB:
                     return head.address
             return self.memory.add_fact(subject, relation, object, confidence, namespace=ns)
 
-    @_as_value_error
+    @as_value_error
     def record_tool_call(
         self,
         name: str,
@@ -191,21 +143,21 @@ class DejaDB:
         input: str | None = None,
     ) -> str:
         """Store one tool call; its address. ``input`` is JSON text."""
-        given = None if input is None else _json(input, object, "input")
+        given = None if input is None else parsed(input, object, "input")
         return self.memory.record_tool_call(name, result, is_error, thread, call_id, given)
 
-    @_as_value_error
+    @as_value_error
     def supersede(self, old_hash: str, grain_type: str, fields_json: str, ns: str | None = None) -> str:
         """Put a new grain in the place of a live one, with exactly these fields; its address."""
         memory = self.memory
         memory.who.need("write")
-        fields = {**_object(fields_json, "fields")}
+        fields = {**parsed_object(fields_json, "fields")}
         given = fields.pop("namespace", None)
         with memory.store.act() as act:
             old = memory.store.resolve(old_hash)
             return act.supersede(old, memory.intake.grain(grain_type, fields, given or ns)).address
 
-    @_as_value_error
+    @as_value_error
     def remember(
         self,
         content: str,
@@ -227,7 +179,7 @@ class DejaDB:
         ``facts_json``: a list of {subject, relation, object, confidence?}. Returns {"event", "facts"} as JSON. Models are
         not offered.
         """
-        _refuse(
+        refuse(
             model=model,
             llm_cmd=llm_cmd,
             ground_model=ground_model,
@@ -235,13 +187,13 @@ class DejaDB:
             extract_hint=extract_hint,
             min_confidence=min_confidence,
         )
-        facts = [] if facts_json is None else _json(facts_json, list, "facts")
+        facts = [] if facts_json is None else parsed(facts_json, list, "facts")
         with self.memory.store.act():
             event = self.memory.add_event(
                 content, session_id=session_id, role=role, run_id=run_id, observer=observer, namespace=ns
             )
             drawn = [self._drawn(fact, event, ns) for fact in facts]
-        return _text({"event": event, "facts": drawn})
+        return as_text({"event": event, "facts": drawn})
 
     def _drawn(self, fact: Any, event: str, ns: str | None) -> str:
         told = fact if isinstance(fact, Mapping) else {}
@@ -264,23 +216,23 @@ class DejaDB:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def recall(self, subject: str, relation: str | None = None, k: int = 16, ns: str | None = None) -> str:
         """Live grains of a subject, newest first: a JSON list of {fields, hash, type}."""
-        return _rows(self.memory.recall(subject, relation, namespace=ns, k=k))
+        return grain_rows(self.memory.recall(subject, relation, namespace=ns, k=k))
 
-    @_as_value_error
+    @as_value_error
     def latest(self, subject: str, relation: str, ns: str | None = None) -> str | None:
         """The current value of a key: JSON {fields, hash}, or None."""
         found = self.memory.latest(subject, relation, namespace=ns)
-        return None if found is None else _text({"fields": _fields(found), "hash": found.address})
+        return None if found is None else as_text({"fields": fields_of(found), "hash": found.address})
 
-    @_as_value_error
+    @as_value_error
     def history(self, subject: str, relation: str, ns: str | None = None) -> str:
         """The chain of a key, newest first: a JSON list of {confidence, created_at, hash, object, superseded_by}."""
         head = self.memory.latest(subject, relation, namespace=ns)
         chain = [] if head is None else self.memory.history(head.address)
-        return _text(
+        return as_text(
             [
                 {
                     "confidence": grain.get("confidence"),
@@ -293,7 +245,7 @@ class DejaDB:
             ]
         )
 
-    @_as_value_error
+    @as_value_error
     def entity_at(
         self, subject: str, relation: str, at: int, axis: str = "world", ns: str | None = None
     ) -> str:
@@ -305,9 +257,9 @@ class DejaDB:
         if axis not in axes:
             raise ValidationError("VAL-E001", "axis must be one of: world, knowledge")
         found = self.memory.latest(subject, relation, namespace=ns, as_of=at, axis=axes[axis])
-        return _text({"found": False} if found is None else {"found": True, "grain": _grain(found)})
+        return as_text({"found": False} if found is None else {"found": True, "grain": grain_entry(found)})
 
-    @_as_value_error
+    @as_value_error
     def search(
         self,
         query: str,
@@ -318,20 +270,20 @@ class DejaDB:
     ) -> str:
         """Live grains whose text matches, best first, as `recall` lists them; ``subject`` and ``relation`` narrow it."""
         if relation is None:
-            return _rows(self.memory.search(query, subject=subject, namespace=ns, k=k))
+            return grain_rows(self.memory.search(query, subject=subject, namespace=ns, k=k))
         reach = max(64, 4 * k)
         while True:
             seen = self.memory.search(query, subject=subject, namespace=ns, k=reach)
             found = [grain for grain in seen if grain.get("relation") == relation]
             if len(found) >= k or len(seen) < reach:
-                return _rows(found[:k])
+                return grain_rows(found[:k])
             reach *= 8
 
-    @_as_value_error
+    @as_value_error
     def provenance(self, source_hash: str) -> str:
         """Grains derived from this one, newest first: a JSON list of {hash, object, relation, subject, type}."""
         self.memory.who.need("read")
-        return _text(
+        return as_text(
             [
                 {
                     "hash": grain.address,
@@ -345,7 +297,7 @@ class DejaDB:
             ]
         )
 
-    @_as_value_error
+    @as_value_error
     def related(
         self,
         start: str,
@@ -359,97 +311,46 @@ class DejaDB:
 
         ``relations``: a comma list. ``direction``: out, in or both; over any relation.
         """
-        if direction not in ("out", "in", "both"):
-            raise ValidationError("VAL-E001", "direction must be one of: out, in, both")
         names = {name.strip() for name in relations.split(",") if name.strip()}
-        reached: dict[str, None] = {}
-        ring, seen = [start], {start}
-        for _ in range(max(0, depth)):
-            ring = [
-                name
-                for one in ring
-                for name in self._neighbours(one, names, direction, ns)
-                if name not in seen
-            ]
-            ring = list(dict.fromkeys(ring))
-            seen.update(ring)
-            reached.update(dict.fromkeys(ring))
-        return _text({"reached": list(reached)[: max(0, limit)], "start": start})
+        found = reach.related(self.memory, start, names, direction, depth, self._space(ns))
+        return as_text({"reached": found[: max(0, limit)], "start": start})
 
-    def _neighbours(self, name: str, relations: set[str], direction: str, ns: str | None) -> Iterator[str]:
-        space = ns or self.memory.namespace
-        if direction != "in":
-            for grain in self.memory.store.recall(namespace=space, subject=name, type="fact", k=_WALK):
-                if grain.get("relation") in relations:
-                    yield str(grain.get("object"))
-        if direction != "out":
-            for grain in self._holding(name):
-                here = grain.type == "fact" and grain.live and grain.namespace == space
-                if here and grain.get("object") == name and grain.get("relation") in relations:
-                    yield str(grain.get("subject"))
+    def _space(self, ns: str | None) -> str:
+        return ns or self.memory.namespace
 
-    @_as_value_error
+    @as_value_error
     def run_trace(
         self, run_id: str, limit: int = 64, include_yield: bool = True, ns: str | None = None
     ) -> str:
         """What a run recorded, and what was derived from it: JSON {"produced", "run_id", "trace"}, newest first."""
         self.memory.who.need("read")
-        space = ns or self.memory.namespace
-        trace = [g for g in self._holding(run_id) if g.get("run_id") == run_id and g.namespace == space]
-        trace.sort(key=lambda grain: (grain.created_at, grain.seq), reverse=True)
-        trace = trace[: max(0, limit)]
-        own = {grain.address for grain in trace}
-        made: dict[str, StoredGrain] = {}
-        for grain in trace if include_yield else ():
-            for child in self.memory.store.children(grain.address):
-                if child.address not in own and not is_reserved(child.namespace):
-                    made.setdefault(child.address, child)
-        told = {"produced": [_grain(one) for one in made.values()], "run_id": run_id}
-        return _text({**told, "trace": [_grain(one) for one in trace]})
+        trace = reach.run_trace(self.memory, run_id, max(0, limit), self._space(ns))
+        made = reach.derived(self.memory, trace) if include_yield else []
+        told = {"produced": [grain_entry(one) for one in made], "run_id": run_id}
+        return as_text({**told, "trace": [grain_entry(one) for one in trace]})
 
-    @_as_value_error
+    @as_value_error
     def runs_touching(self, hash: str, depth: int = 4, ns: str | None = None) -> str:
         """The runs that a grain, what it came from and what came from it belong to: JSON {"hash", "runs"}."""
         self.memory.who.need("read")
-        space = ns or self.memory.namespace
-        waiting = deque([(hash, 0)])
-        seen = {hash}
-        runs: dict[str, None] = {}
-        while waiting:
-            address, far = waiting.popleft()
-            grain = self.memory.store.get(address)
-            if grain is None or grain.namespace != space:
-                continue
-            if isinstance(grain.get("run_id"), str):
-                runs[grain.get("run_id")] = None
-            if far < min(depth, 8):
-                children = [child.address for child in self.memory.store.children(address)]
-                fresh = [one for one in (*grain.parents(), *children) if one not in seen]
-                seen.update(fresh)
-                waiting.extend((one, far + 1) for one in fresh)
-        return _text({"hash": hash, "runs": list(runs)})
+        runs = reach.runs_touching(self.memory, hash, depth, self._space(ns))
+        return as_text({"hash": hash, "runs": runs})
 
-    def _holding(self, text: str) -> Iterator[StoredGrain]:
-        found = (
-            self.memory.store.get(address) for address in (self.memory.store.holding(text) if text else ())
-        )
-        return (grain for grain in found if grain is not None)
-
-    @_as_value_error
+    @as_value_error
     def cal(self, query: str) -> str:
         """Run one statement of the query language; the result as JSON. FORGET is refused here: call `forget`."""
 
         def summary(told: Mapping[str, Any]) -> str:
             return render(str(told.get("template_id", "")), told.get("args") or {})
 
-        return _text(Session(host_of(self.memory, summary=summary)).run(query).as_json())
+        return as_text(Session(host_of(self.memory, summary=summary)).run(query).as_json())
 
-    @_as_value_error
+    @as_value_error
     def stats(self) -> str:
         """JSON {"current", "events_indexed", "grains", "ops", "terms", "triples"}."""
         told = self.memory.stats()
         by_type = told["by_type"]
-        return _text(
+        return as_text(
             {
                 "current": told["live"],
                 "events_indexed": by_type.get("event", 0),
@@ -460,7 +361,7 @@ class DejaDB:
             }
         )
 
-    @_as_value_error
+    @as_value_error
     def verify(self) -> str:
         """JSON {"grains", "integrity": "ok"}; raises the first fault, with how many there are."""
         faults = self.memory.verify()
@@ -470,36 +371,36 @@ class DejaDB:
             raise CompatError(
                 first.code, f"{len(faults)} faults; the first{where}: {first.message}", "deja verify"
             )
-        return _text({"grains": self.memory.stats()["grains"], "integrity": "ok"})
+        return as_text({"grains": self.memory.stats()["grains"], "integrity": "ok"})
 
-    @_as_value_error
+    @as_value_error
     def open_warnings(self) -> str:
         """What to know of this open: a JSON list of sentences."""
-        return _text(list(self.memory.notices))
+        return as_text(list(self.memory.notices))
 
-    @_as_value_error
+    @as_value_error
     def set_run_id(self, run_id: str | None = None) -> None:
         """The run that recalls are logged under from now on (telemetry ``full``)."""
         self.memory.telemetry.run_id = run_id
 
     # --- other copies ----------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def bundle(self, path: str, since: int = 0) -> int:
         """Write the op-log above ``since`` to a bundle; the last position written."""
         return self.memory.bundle(path, since=since).last_seq
 
-    @_as_value_error
+    @as_value_error
     def import_bundle(self, path: str) -> int:
         """Take a bundle in; how many operations were applied."""
         return self.memory.import_bundle(path).applied
 
-    @_as_value_error
+    @as_value_error
     def reindex_text(self) -> int:
         """Make everything derived anew; how many grains are indexed."""
         return self._rebuild()
 
-    @_as_value_error
+    @as_value_error
     def reindex_links(self) -> int:
         """Make everything derived anew; how many grains were looked at."""
         return self._rebuild()
@@ -510,30 +411,30 @@ class DejaDB:
 
     # --- erasing ---------------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def forget(self, hash: str) -> None:
         """Erase a grain (CMP-4)."""
         self.memory.forget(hash, because=NO_REASON)
 
-    @_as_value_error
+    @as_value_error
     def forget_subject(self, subject: str, ns: str | None = None, text_mentions: bool = False) -> str:
         """Erase what names a subject (CMP-4): JSON counts. Nothing to erase is no error."""
         before = self._terms()
-        gone = _erased(
+        gone = erased_count(
             lambda: self.memory.forget_subject(
                 subject, because=NO_REASON, confirm=subject, namespace=ns, mentions=text_mentions
             )
         )
         return self._counts(gone, before)
 
-    @_as_value_error
+    @as_value_error
     def forget_older_than(self, cutoff_ms: int, ns: str | None = None, grain_type: str | None = None) -> str:
         """Erase what was made before ``cutoff_ms`` (epoch ms; CMP-4): JSON counts. ``ns=""``: every namespace."""
         everywhere = [name for name in self.memory.stats()["namespaces"] if not is_reserved(name)]
-        cutoff, before = _moment(cutoff_ms), self._terms()
+        cutoff, before = moment(cutoff_ms), self._terms()
         gone = 0
         for name in everywhere if ns == "" else [ns or self.memory.namespace]:
-            gone += _erased(
+            gone += erased_count(
                 partial(
                     self.memory.forget_older_than, cutoff, because=NO_REASON, namespace=name, type=grain_type
                 )
@@ -546,37 +447,37 @@ class DejaDB:
     def _counts(self, gone: int, terms_before: int) -> str:
         """``terms_removed``: texts of the dictionary; the words of the text index go uncounted."""
         terms = max(0, terms_before - self._terms())
-        return _text(
+        return as_text(
             {"blobs_reclaimed": 0, "grains_erased": gone, "terms_removed": terms, "vocab_removed": 0}
         )
 
-    @_as_value_error
+    @as_value_error
     def subject_report(self, subject: str, ns: str | None = None, text_mentions: bool = False) -> str:
         """What `forget_subject` would erase: JSON {"grains": [{fields, hash, type}], "identity_names"}."""
         report = self.memory.subject_report(subject, namespace=ns, mentions=text_mentions)
-        return _text(
-            {"grains": [_row(grain) for grain in report.grains], "identity_names": list(report.names)}
+        return as_text(
+            {"grains": [grain_row(grain) for grain in report.grains], "identity_names": list(report.names)}
         )
 
-    @_as_value_error
+    @as_value_error
     def subject_bundle(
         self, path: str, subject: str, ns: str | None = None, text_mentions: bool = False
     ) -> str:
         """What `subject_report` lists as a bundle: JSON {"bytes", "last_op_seq", "ops"}."""
         written = self.memory.subject_bundle(path, subject, namespace=ns, mentions=text_mentions)
-        return _text({"bytes": written.bytes, "last_op_seq": written.last_seq, "ops": written.rows})
+        return as_text({"bytes": written.bytes, "last_op_seq": written.last_seq, "ops": written.rows})
 
     # --- documents -------------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def memory_tool(self, command_json: str, ns: str | None = None) -> str:
         """Carry out one command of an editing agent on documents; the text it is answered with.
 
         ``command``: view, create, str_replace, insert, rename or delete.
         """
-        told = _object(command_json, "command")
+        told = parsed_object(command_json, "command")
         memory = self.memory if ns is None else self._beside(namespace=ns)
-        return _Editor(memory).run(told)
+        return Editor(memory).run(told)
 
     def _beside(
         self,
@@ -598,7 +499,7 @@ class DejaDB:
 
     # --- the loop --------------------------------------------------------------------------------
 
-    @_as_value_error
+    @as_value_error
     def loop_run(
         self,
         min_new: int | None = None,
@@ -615,7 +516,7 @@ class DejaDB:
         """One run of the Deja Loop; its outcome as JSON. Without a gate it always runs; with ``full_sweep`` every analyzer
         looks at everything again. ``policy``: the host's for this run, as JSON or the path of a document.
         ``analyzer_cmd``: a command that also looks (docs/analyzer-protocol.md). Models are not offered."""
-        _refuse(
+        refuse(
             model=model,
             llm_cmd=llm_cmd,
             ground_model=ground_model,
@@ -625,28 +526,28 @@ class DejaDB:
         outcome = loop.run(
             min_new=min_new,
             min_new_errors=min_new_errors,
-            if_stale_ms=None if if_stale is None else _span(if_stale),
+            if_stale_ms=None if if_stale is None else span_ms(if_stale),
             full=full_sweep,
             commands=() if analyzer_cmd is None else (analyzer_cmd,),
         )
-        return _text(_outcome(outcome))
+        return as_text(run_outcome(outcome))
 
-    @_as_value_error
+    @as_value_error
     def recommendations(self, filter: str | None = None) -> str:
         """The queue: a JSON list of {analyzer, destructive, hash, severity, status, summary, target_ref}.
 
         ``filter``: JSON ``{"status": …}`` or the bare word; pending by default, ``all`` for every status.
         """
-        status = _status(filter)
+        status = status_of(filter)
         rows = self.memory.loop.queue(None if status == "all" else status)
-        return _text([_queue_row(row) for row in rows])
+        return as_text([queue_row(row) for row in rows])
 
-    @_as_value_error
+    @as_value_error
     def approve_recommendation(self, hash: str, because: str, scopes: str | None = None) -> str:
         """Pending → approved, without applying it: JSON {"hash", "status"}."""
         return self._told(self._loop(scopes).approve(hash, because=because))
 
-    @_as_value_error
+    @as_value_error
     def apply_recommendation(
         self, hash: str, because: str, allow_destructive: bool = False, scopes: str | None = None
     ) -> str:
@@ -662,14 +563,14 @@ class DejaDB:
             loop.approve_and_apply(hash, because=because)
         body = detail.recommendation
         undo = body.rollbackable if detail.plan is None else detail.plan.undo
-        return _text({"hash": body.address, "rollbackable": undo})
+        return as_text({"hash": body.address, "rollbackable": undo})
 
-    @_as_value_error
+    @as_value_error
     def dismiss_recommendation(self, hash: str, why: str, scopes: str | None = None) -> str:
         """Pending → rejected: JSON {"hash", "status"}."""
         return self._told(self._loop(scopes).reject(hash, because=why))
 
-    @_as_value_error
+    @as_value_error
     def rollback_recommendation(self, hash: str, because: str) -> str:
         """Applied → rolled back: JSON {"hash", "status"}; recall answers as before the apply."""
         return self._told(self.memory.loop.rollback(hash, because=because))
@@ -681,9 +582,9 @@ class DejaDB:
         return self._beside(scopes=named).loop
 
     def _told(self, receipt: Any) -> str:
-        return _text({"hash": receipt.recommendation, "status": receipt.to_status})
+        return as_text({"hash": receipt.recommendation, "status": receipt.to_status})
 
-    @_as_value_error
+    @as_value_error
     def loop_health(self) -> str:
         """JSON {last_run_ms, grains_since_run, error_events_since_run, pending, applied, total, stale}."""
         self.memory.who.need("read")
@@ -699,9 +600,9 @@ class DejaDB:
             "total": len(statuses),
             "stale": stale,
         }
-        return _text(told if at is None else {**told, "last_run_ms": at})
+        return as_text(told if at is None else {**told, "last_run_ms": at})
 
-    @_as_value_error
+    @as_value_error
     def loop_analyzers(self) -> str:
         """The analyzers: a JSON list of {id, title, description, tier, trust_class, default_on, enabled, severity_floor?}."""
         told = []
@@ -720,17 +621,17 @@ class DejaDB:
                 None if settled is None or settled.severity_floor_by == "default" else settled.severity_floor
             )
             told.append(row if floor is None else {**row, "severity_floor": floor})
-        return _text(told)
+        return as_text(told)
 
-    @_as_value_error
+    @as_value_error
     def set_analyzer_config(
         self, analyzer_id: str, enabled: bool | None = None, params_json: str | None = None
     ) -> None:
         """Switch an analyzer on or off, and replace its parameters by the object in ``params_json`` (CMP-4)."""
-        params = None if params_json is None else _object(params_json, "params_json")
+        params = None if params_json is None else parsed_object(params_json, "params_json")
         self.memory.loop.configure(analyzer_id, enabled=enabled, params=params, because=NO_REASON)
 
-    @_as_value_error
+    @as_value_error
     def loop_outcomes(self) -> str:
         """What was measured of applied recommendations: a JSON list of {rec_hash, metric, baseline, current, verdict,
         horizon_ms, measured_at_ms}, the newest first.
@@ -738,7 +639,7 @@ class DejaDB:
         ``baseline`` is the count of the equally long span before the apply, null where nothing was recorded so far back;
         ``verdict`` is lower, equal, higher or no baseline (D23).
         """
-        return _text(
+        return as_text(
             [
                 {
                     "rec_hash": one.recommendation,
@@ -757,27 +658,27 @@ class DejaDB:
 
     def nearest(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered: there are no embeddings. Raises VAL-E006."""
-        raise _not_offered("embeddings", "search finds text")
+        raise not_offered("embeddings", "search finds text")
 
     def set_embedder(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered: there are no embeddings. Raises VAL-E006."""
-        raise _not_offered("embeddings", "search finds text")
+        raise not_offered("embeddings", "search finds text")
 
     def set_embedder_command(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered: there are no embeddings. Raises VAL-E006."""
-        raise _not_offered("embeddings", "search finds text")
+        raise not_offered("embeddings", "search finds text")
 
     def migrate(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered here. Raises VAL-E006."""
-        raise _not_offered("imports through this interface", "deja import KIND PATH")
+        raise not_offered("imports through this interface", "deja import KIND PATH")
 
     def record_run_manifest(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered: it would write into a namespace of the engine's own (D7). Raises VAL-E006."""
-        raise _not_offered("writing into the namespaces agent:*", "store it as a state of your own")
+        raise not_offered("writing into the namespaces agent:*", "store it as a state of your own")
 
     def step_actions(self, *_: Any, **__: Any) -> NoReturn:
         """Not offered. Raises VAL-E006."""
-        raise _not_offered("execution records of workflows")
+        raise not_offered("execution records of workflows")
 
 
 def _policy(given: str) -> Policy:
@@ -786,191 +687,5 @@ def _policy(given: str) -> Policy:
         return parse_policy(given)
     found = host_policy(given)
     if found is None:
-        raise _not_offered("an empty policy", "give its JSON, or the path of it")
+        raise not_offered("an empty policy", "give its JSON, or the path of it")
     return found
-
-
-class _Editor:
-    """The commands of an editing agent, on documents; texts as the reference product answers."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._docs = memory.docs
-
-    def run(self, command: Mapping[str, Any]) -> str:
-        name = command.get("command")
-        act = getattr(self, f"_{name}", None) if name in _COMMANDS else None
-        if act is None:
-            raise ValidationError("VAL-E001", "unknown memory command", "one of " + ", ".join(_COMMANDS))
-        try:
-            return str(act(command))
-        except DejaError as fault:
-            if fault.code == "MEM-E001":  # there it is a plain validation error
-                raise ValidationError("VAL-E001", "file not found", fault.next_step) from fault
-            if fault.code == "MEM-E002":
-                raise ValidationError("VAL-E001", "target exists", fault.next_step) from fault
-            raise
-
-    def _view(self, command: Mapping[str, Any]) -> str:
-        path = _word(command, "path")
-        if path == "/memories" or path.endswith("/"):
-            names = [one.path for one in self._docs.list(path.rstrip("/") or "/memories")]
-            return "\n".join([f"Directory: {path}", *(names or ["(empty)"])])
-        lines = list(numbered(self._docs.view(path).text))
-        span = command.get("view_range")
-        if isinstance(span, list) and len(span) == 2 and all(type(end) is int for end in span):
-            last = len(lines) if span[1] < 0 else span[1]
-            lines = lines[max(0, span[0] - 1) : last]
-        return "\n".join(lines)
-
-    def _create(self, command: Mapping[str, Any]) -> str:
-        path, text = _word(command, "path"), _word(command, "file_text", "")
-        there = any(one.path == path for one in self._docs.list())
-        self._docs.create(path, text, overwrite=True)
-        return f"Overwrote (new version of) {path}" if there else f"Created {path}"
-
-    def _str_replace(self, command: Mapping[str, Any]) -> str:
-        one = self._docs.replace(
-            _word(command, "path"), _word(command, "old_str"), _word(command, "new_str", "")
-        )
-        return f"Replaced text in {one.path}"
-
-    def _insert(self, command: Mapping[str, Any]) -> str:
-        line = command.get("insert_line", 0)
-        one: Document = self._docs.insert(
-            _word(command, "path"), line, _word(command, "insert_text", "") or _word(command, "new_str", "")
-        )
-        return f"Inserted at line {line} in {one.path}"
-
-    def _rename(self, command: Mapping[str, Any]) -> str:
-        old, new = _word(command, "old_path"), _word(command, "new_path")
-        self._docs.rename(old, new)
-        return f"Renamed {old} → {new}"
-
-    def _delete(self, command: Mapping[str, Any]) -> str:
-        path = _word(command, "path")
-        done = self._docs.delete(path, because=NO_REASON)
-        return f"Deleted {path} ({len(done.addresses)} versions erased)"
-
-
-_COMMANDS: Final = ("view", "create", "str_replace", "insert", "rename", "delete")
-
-
-# --- shapes -----------------------------------------------------------------------------------------
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=list)
-
-
-def _json(text: object, kind: type, what: str) -> Any:
-    """Parsed JSON of the wanted kind (``object``: any); plain data is taken as it is."""
-    value = text
-    if isinstance(text, str):
-        try:
-            value = json.loads(text)
-        except ValueError as fault:
-            raise ValidationError("VAL-E001", f"{what} must be JSON") from fault
-    if not isinstance(value, kind):
-        raise ValidationError("VAL-E001", f"{what} must be a JSON {'object' if kind is dict else 'list'}")
-    return value
-
-
-def _object(text: object, what: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _json(text, dict, what)
-    return found
-
-
-def _erased(act: Callable[[], Erased]) -> int:
-    """How many grains an erasure took; none where there was nothing to erase."""
-    try:
-        return len(act().addresses)
-    except DejaError as fault:
-        if fault.code != "MEM-E001":
-            raise
-        return 0
-
-
-def _word(command: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    value = command.get(name, default)
-    if not isinstance(value, str):
-        raise ValidationError("VAL-E001", f"the command needs the text {name}")
-    return value
-
-
-def _fields(grain: StoredGrain) -> dict[str, Any]:
-    plain = {name: value.hex() if isinstance(value, bytes) else value for name, value in grain.fields.items()}
-    return {**plain, "type": grain.type, "created_at": grain.created_at, "namespace": grain.namespace}
-
-
-def _row(grain: StoredGrain) -> dict[str, Any]:
-    return {"fields": _fields(grain), "hash": grain.address, "type": grain.type}
-
-
-def _grain(grain: StoredGrain) -> dict[str, Any]:
-    return {"fields": _fields(grain), "grain_type": grain.type, "hash": grain.address}
-
-
-def _rows(grains: Iterable[StoredGrain]) -> str:
-    return _text([_row(grain) for grain in grains])
-
-
-def _queue_row(row: QueueRow) -> dict[str, Any]:
-    return {
-        "analyzer": row.analyzer,
-        "destructive": row.destructive,
-        "hash": row.address,
-        "severity": row.severity,
-        "status": row.status,
-        "summary": row.summary,
-        "target_ref": row.target_ref,
-    }
-
-
-def _outcome(outcome: RunOutcome) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        name: getattr(outcome, name)
-        for name in (
-            "outcome", "new_grains", "new_error_events", "proposed", "deduped", "stored", "refreshed", "closed",
-            "auto_applied",
-        )
-    }  # fmt: skip
-    if outcome.skip_reason is not None:
-        told["skip_reason"] = outcome.skip_reason
-    told["analyzers_run"] = list(outcome.analyzers_run)
-    told["analyzers_skipped"] = [{"id": one.id, "reason": one.reason} for one in outcome.analyzers_skipped]
-    return told
-
-
-def _status(filter_: str | None) -> str:
-    status: Any = "pending"
-    if filter_ is not None and filter_.strip():
-        try:
-            told = json.loads(filter_)
-        except ValueError:
-            told = {"status": filter_.strip()}
-        status = told.get("status", "pending") if isinstance(told, Mapping) else told
-    if status != "all" and status not in STATUSES:
-        raise ValidationError("VAL-E001", "unknown status", "one of all, " + ", ".join(STATUSES))
-    return str(status)
-
-
-def _span(value: str | int) -> int:
-    """``6h`` and the like, or milliseconds."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    text = value.strip() if isinstance(value, str) else ""
-    if text[:-1].isascii() and text[:-1].isdigit() and text[-1:] in _SPANS:
-        return int(text[:-1]) * _SPANS[text[-1]]
-    raise DejaError("LOP-E034", "a span is digits and one of s m h d", 'for example if_stale="6h"')
-
-
-def _moment(cutoff_ms: int) -> str:
-    """Epoch milliseconds as ISO-8601: a small number would be read as seconds."""
-    from datetime import UTC, datetime, timedelta
-
-    if isinstance(cutoff_ms, bool) or not isinstance(cutoff_ms, int):
-        raise ValidationError("VAL-E002", "cutoff_ms is epoch milliseconds")
-    try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=cutoff_ms)).isoformat()
-    except OverflowError as fault:
-        raise ValidationError("VAL-E002", "cutoff_ms is epoch milliseconds") from fault
