@@ -11,10 +11,13 @@ import asyncio
 import os
 import sys
 
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-
 from deja_tui import Memory
+
+try:
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+except ModuleNotFoundError:
+    sys.exit("this needs the MCP SDK: python -m pip install 'deja-tui[mcp]'")
 
 PATH = sys.argv[1] if len(sys.argv) > 1 else "agent.deja"
 
