@@ -143,8 +143,12 @@ class Walk:
 
     def _choose(self, choices: str) -> str:
         typed = self._typed(f"{choices} > ").strip().lower()
+        known = {part.split()[0] for part in choices.split("   ")}
         # a sentence typed here was meant as a reason; its first letter is no choice
-        return typed if len(typed) == 1 else ""
+        if len(typed) > 1 or not (typed in known or typed.isdigit()):
+            output.lines(["one letter, please; a reason is asked for after it"] if typed else [])
+            return ""
+        return typed
 
     def _typed(self, prompt: str) -> str:
         try:

@@ -108,6 +108,7 @@ def test_a_sentence_at_a_choice_decides_nothing(review: Review, demo: Path) -> N
     done = review("a", "", "seen often", "xenial again", "q")
     assert done.code == 0
     assert statuses(demo) == before
+    assert "one letter, please; a reason is asked for after it" in done.out
 
 
 def test_one_unreadable_recommendation_does_not_end_the_walk(review: Review, demo: Path) -> None:
