@@ -21,12 +21,13 @@ from deja_tui.contexts import Contexts
 from deja_tui.copies import Copies, restore_file
 from deja_tui.declared import Declaration
 from deja_tui.documents import Documents
-from deja_tui.engine import audit, ledger, lifecycle, templates, views
+from deja_tui.engine import ledger, lifecycle, templates
 from deja_tui.engine.actors import Caller, caller
 from deja_tui.engine.analyzer import Analyzer
 from deja_tui.engine.health import VERIFIED
 from deja_tui.engine.linked import linked
 from deja_tui.engine.policy import Policy
+from deja_tui.engine.soundness import unsound
 from deja_tui.erasure import Erased, Eraser, SubjectReport
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.intake import Captured as Captured
@@ -705,35 +706,10 @@ class Memory(Constructors, Contexts, Browsing):
                 raise
 
     def _governance_faults(self) -> Iterator[Fault]:
-        """Recommendations whose row is not what the grains say, then chains that do not hold together."""
-        due = {row.address: row for row in ledger.replay(self.substrate)}
-        try:
-            kept = {row.address for row in self.store.ledger_list(include_replaced=True)}
-            rows = views.ledger(self.substrate)
-        except DejaError as fault:
-            yield Fault(fault.code, "", f"the queue cannot be read: {fault.message}")
-            kept, rows = set(due), list(due.values())
-        for address in sorted(kept.symmetric_difference(due)):
-            told = (
-                "the queue does not know it"
-                if address in due
-                else "the queue holds what is no recommendation"
-            )
-            yield Fault("LOP-E026", address, told)
-        try:
-            audits = views.audits(self.substrate)
-        except DejaError:
-            audits = None  # each chain is then read by itself, and says what cannot be read of it
-        for row in rows:
-            try:
-                chain = audit.chain(
-                    self.substrate, row, None if audits is None else audits.get(row.address, ())
-                )
-            except DejaError as fault:
-                yield Fault(fault.code, row.address, fault.message)
-                continue
-            if not chain.verified:
-                yield Fault("LOP-E026", chain.fault_address or row.address, chain.fault or "")
+        def queued() -> set[str]:
+            return {row.address for row in self.store.ledger_list(include_replaced=True)}
+
+        return (Fault(*one) for one in unsound(self.substrate, queued))
 
     def rebuild_ledger(self) -> int:
         """Derive the status of every recommendation anew from its audit chain (D1); returns how many there are."""
