@@ -34,7 +34,10 @@ _MATCHED: Final = frozenset(("PostToolUseFailure",))
 
 
 def program() -> tuple[str, ...]:
-    """The words that start this program from any folder: its absolute path, or this Python with ``-m deja_tui``."""
+    """The words that start this program from any folder: its absolute path, or this Python with ``-P -m deja_tui``.
+
+    An agent starts hooks in the folder it works on, which strangers fill: without ``-P`` Python would take modules from there.
+    """
     started = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
     if os.path.basename(started) in ("deja", "deja.exe") and os.access(started, os.X_OK):
         return (started,)
@@ -44,7 +47,7 @@ def program() -> tuple[str, ...]:
     found = shutil.which("deja")
     if found is not None:
         return (os.path.abspath(found),)
-    return (os.path.abspath(sys.executable), "-m", "deja_tui")
+    return (os.path.abspath(sys.executable), "-P", "-m", "deja_tui")
 
 
 def options(db: str | os.PathLike[str], namespace: str | None = None) -> tuple[str, ...]:

@@ -153,6 +153,9 @@ def test_what_it_prints_runs(deja: Deja, tmp_path: Path) -> None:
     assert deja("add", "a", "b", "c", "--db", db).code == 0
     (*_, line) = deja("loop", "schedule", "--print", "--os", "cron", "--db", db).out.splitlines()
     command = crontab(line)[1]
-    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert not done.stdout
