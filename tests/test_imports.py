@@ -15,7 +15,7 @@ from tests.support import ROOT
 
 PACKAGE = ROOT / "deja_tui"
 ORDER = [
-    "errors", "record", "watch", "text", "redact", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
+    "errors", "record", "digests", "watch", "text", "redact", "store", "cal", "engine", "saved", "adapter", "reference", "cal_substrate", "items", "spool", "namespaces", "intake", "context_lines",
     # parts of the library that the facade puts together: one file each, so that the door stays a door
     "constructors", "contexts", "browsing", "erasure", "copies", "documents", "declared", "commands", "replay", "leases", "loop_settings", "loop", "sessions", "standing", "facade", "compat", "precision", "capture", "present",
     "widgets", "console", "screens", "cli",
@@ -26,10 +26,11 @@ LATE = {("console/launch.py", "screens")}
 NARROW = {
     "errors": set(),
     "record": set(),
+    "digests": set(),
     "watch": set(),
     "text": {"errors"},
     "redact": {"record", "text"},
-    "store": {"errors", "record", "watch", "text"},
+    "store": {"errors", "record", "digests", "watch", "text"},
     "engine": {"errors", "watch", "text"},
     "reference": {"errors", "text", "engine"},
     "cal_substrate": {"errors", "text", "engine"},
@@ -38,6 +39,7 @@ NARROW = {
 NO_TEXTUAL = [
     "errors",
     "record",
+    "digests",
     "watch",
     "text",
     "redact",

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable
 
+from deja_tui.digests import sha256
 from deja_tui.text import compact_json, door
 
 TYPE_CHECKING = False
@@ -38,14 +38,14 @@ def tame(value: Any) -> Any:
 
 def digest(value: Any) -> str:
     """16 hex digits that tell two raw values apart; the same for equal JSON, however it was written."""
-    return hashlib.sha256(compact_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return sha256(compact_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 class Digest:
     """`digest` of lists that are given one element after the other."""
 
     def __init__(self) -> None:
-        self._told = hashlib.sha256()
+        self._told = sha256()
 
     def text(self, text: str) -> None:
         """Take a piece of the JSON itself."""

@@ -46,7 +46,6 @@ stays in ``extras`` under its wire key as well.
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -56,6 +55,7 @@ from struct import Struct
 
 import msgpack  # type: ignore[import-untyped]
 
+from deja_tui.digests import sha256
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.record import Record
 from deja_tui.store.careful import (
@@ -170,7 +170,7 @@ class Grain(Record):
 
 def address(blob: bytes) -> str:
     """The content address of ``blob``: 64 lower-case hex digits."""
-    return hashlib.sha256(blob).hexdigest()
+    return sha256(blob).hexdigest()
 
 
 # --- reading ----------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def _seconds(created_at: int) -> int:
 
 @lru_cache(maxsize=512)
 def _namespace_hash(namespace: str) -> bytes:
-    return hashlib.sha256(namespace.encode()).digest()[:2] if namespace else b"\0\0"
+    return sha256(namespace.encode()).digest()[:2] if namespace else b"\0\0"
 
 
 # Where code points lie whose NFC is something else (U+212A is K, U+0F43 is two letters).

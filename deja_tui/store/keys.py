@@ -6,11 +6,11 @@ A key is a 64-bit hash of folded text. It nominates rows; the decoded text decid
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 
 import xxhash
 
+from deja_tui.digests import sha256
 from deja_tui.record import Record
 from deja_tui.store.codec import Grain
 from deja_tui.store.names import is_reserved as is_reserved
@@ -196,4 +196,4 @@ def source_of(context: object) -> str | None:
 
 def source_digest(source: str) -> bytes:
     """What a tombstone keeps of a source key: enough to refuse it, not to read it."""
-    return hashlib.sha256(b"source\0" + source.encode("utf-8", "surrogatepass")).digest()
+    return sha256(b"source\0" + source.encode("utf-8", "surrogatepass")).digest()

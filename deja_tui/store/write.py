@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
+from deja_tui.digests import sha256
 from deja_tui.errors import ValidationError
 from deja_tui.record import Record
 from deja_tui.store import oplog, seal, settings
@@ -159,7 +159,7 @@ class Act:
         namespace = namespace_of(grain)
         self._guard(namespace, grain.type)
         blob = encode(grain)
-        digest = hashlib.sha256(blob).digest()
+        digest = sha256(blob).digest()
         source = source_of(grain.get("context"))
         if source_key is not None and source_key != source:
             raise ValidationError("VAL-E001", "the source key is not the one in the grain's context")

@@ -347,12 +347,13 @@ def test_the_log_holds_codes_and_addresses_only(tmp_path: Path) -> None:
 
 
 def test_hooks_import_neither_click_nor_textual(tmp_path: Path) -> None:
-    """The verbs of `deja hook` load neither click nor Textual."""
+    """The verbs of `deja hook` load neither click nor Textual, and a capture no OpenSSL (D47)."""
     db = tmp_path / "m.deja"
     code = (
         "import io, sys; from deja_tui.cli.main import run\n"
         f"for verb, told in (('capture', {json.dumps(failure()).encode()!r}), ('recall', b'{{\"prompt\": \"git\"}}'), ('session-end', b'{{\"session_id\": \"s\"}}')):\n"
         f"    sys.stdin = io.TextIOWrapper(io.BytesIO(told)); run(['hook', verb, '--db', {str(db)!r}])\n"
+        "    assert verb != 'capture' or 'hashlib' not in sys.modules\n"
         "print(sorted({'click', 'textual', 'rich', 'argparse'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
