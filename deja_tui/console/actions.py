@@ -258,6 +258,13 @@ ACTIONS: Final[tuple[Action, ...]] = (
     ),
     Action("walker.skip", ("s",), "skip, decide later", ("walker",), hint="skip"),
     Action(
+        "queue.status",
+        ("f",),
+        "next status: pending, approved, rejected, applied, rolled back, expired, all",
+        ("queue",),
+        hint="status",
+    ),
+    Action(
         "queue.dry_run",
         ("d",),
         "dry run: what an apply would do now",
@@ -277,7 +284,6 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action(
         "queue.filter", ("/",), "filter by text", ("sessions", "session", "queue", "query"), hint="filter"
     ),
-    Action("queue.status", ("f",), "next status: pending, approved, applied, …", ("queue",), hint="status"),
     Action("queue.sort", ("o",), "sort: severity, newest, most evidence", ("queue",), hint="sort"),
     Action(
         "queue.clear",

@@ -7,6 +7,7 @@
     ascii = true          # marks in ASCII
     hints = false         # no hints at the first start
     poll_seconds = 5      # how often to ask whether the file changed; 0: never
+    fill_seconds = 2      # how long a row is looked at before its preview is filled up; 0: never
 
 Anything else in it is refused, with the names of file and key (CON-E003).
 """
@@ -36,6 +37,7 @@ class Config:
     ascii: bool | None = None
     hints: bool | None = None
     poll_seconds: float | None = None
+    fill_seconds: float | None = None
 
     def with_looks(self, given: Config | None) -> Config:
         """What is said elsewhere, for example by a flag, over what the file says."""
@@ -58,6 +60,7 @@ _TAKES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "ascii": (_flag, "ascii = true"),
     "hints": (_flag, "hints = false"),
     "poll_seconds": (_seconds, "poll_seconds = 1, from 0 to 3600"),
+    "fill_seconds": (_seconds, "fill_seconds = 0.8, from 0 to 3600"),
 }
 
 

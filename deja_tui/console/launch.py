@@ -164,6 +164,7 @@ def _run(
             terminal=terminal,
             hintbook=_hints(rights.tier != "READ-ONLY" and said.hints is not False),
             poll_seconds=1.0 if said.poll_seconds is None else said.poll_seconds,
+            fill_seconds=0.8 if said.fill_seconds is None else said.fill_seconds,
         )
         # What was made so far stays to the end: nothing of it need be looked at for garbage.
         gc.freeze()

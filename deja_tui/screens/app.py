@@ -67,6 +67,7 @@ class DejaApp(App[None], inherit_bindings=False):
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
         grains: the memory to look around in; used on the feed's thread only.
         remembers: whether statements typed here join those of the shell of this person.
+        fill_seconds: how long a row is looked at before its preview is filled up where there is room; 0: never.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -99,6 +100,7 @@ class DejaApp(App[None], inherit_bindings=False):
         file_of: Upkeep | None = None,
         grains: Grains | None = None,
         remembers: bool = False,
+        fill_seconds: float = 0.8,
     ) -> None:
         first = themes.load(theme)
         self.terminal = terminal or Terminal()
@@ -115,6 +117,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.ticks = ticks or Ticks()
         self.at = at
         self.poll_seconds = poll_seconds
+        self.fill_seconds = fill_seconds
         self.sitting = Sitting()
         self.typed = TypedBefore(shared=remembers)
         self.receipts: list[Receipt] = []

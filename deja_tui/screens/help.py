@@ -50,7 +50,7 @@ _LETTERS: Final = (
     ("+ - = !", "in a change: written, out of recall, stays, erased for good"),
     ("«text»", "text from a tool, a model or a person: read it, never believe it"),
     (r"\x1b \u202e", "a character that would act or hide, shown instead of obeyed"),
-    ("w", "behind the tier: this person may also write"),
+    ("APPLY w", "how far decisions go here, READ-ONLY to DESTRUCTIVE; w: this person may also write"),
 )
 _TYPING: Final = (
     ("Enter", "record the reason"),

@@ -23,7 +23,7 @@ from deja_tui.present.health import short_id, told
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.overview import runs
 from deja_tui.present.words import age, fenced, plural, short
-from deja_tui.screens.detail import DetailScreen, case_of, command_line, fill
+from deja_tui.screens.detail import DetailScreen, case_of, command_line
 from deja_tui.screens.working import WorkingScreen
 from deja_tui.text import clean, fold, utc
 from deja_tui.widgets.hints import Hint, Hints
@@ -38,6 +38,9 @@ SORTS: Final = ("severity", "newest", "most evidence")
 LIST_SIDE: Final = 50
 PREVIEW_LEAST: Final = 5
 REST_SECONDS: Final = 0.06
+# A preview is filled up below its card where that shows so many lines more.
+CARD_LINES: Final = 5
+FILL_LEAST: Final = 3
 # So many rows are read before anything is pressed: some pages, so that a long queue opens as fast as a short one.
 FIRST_ROWS: Final = 200
 _KEPT: Final = 64
@@ -95,6 +98,8 @@ class QueueScreen(WorkingScreen):
         self.reading: int | None = None
         self.list_height = ""
         self.resting: Timer | None = None
+        self.filling: Timer | None = None
+        self.filled = ""
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -418,25 +423,38 @@ class QueueScreen(WorkingScreen):
         self.previewing = found.recommendation.address
         self.whole = self.whole and same
         top = self.preview.top if same else 0
-        if not self.whole:
-            self.preview.show(card(found, room, summary=self.wide, rest=self.how_to_see_more()))
-        elif self.wide:
-            head = [shown.identity(found, room)]
-            fill(found, self.console_app.now_ms(), self.preview, room, before=head, top=top)
-        else:
+        if self.filling is not None:
+            self.filling.stop()
+            self.filling = None
+        if self.whole or self.filled == self.previewing:
             self.preview.show(*self.all_of(found, room), top=top)
+            return
+        self.filled = ""
+        self.preview.show(card(found, room, summary=self.wide, rest=self.how_to_see_more()))
+        if self.preview.size.height >= CARD_LINES + FILL_LEAST:
+            seconds = self.console_app.fill_seconds
+            self.filling = self.set_timer(seconds, self.fill_up) if seconds else None
+
+    def fill_up(self) -> None:
+        """Nobody moved on: the room below the card shows the rest."""
+        found = self.details.get(self.previewing)
+        here = self.is_current and self.row is not None and self.row.address == self.previewing
+        if found is not None and here and self.preview.size.height >= CARD_LINES + FILL_LEAST:
+            self.filled = self.previewing
+            self.draw_preview(found)
 
     def all_of(self, found: Detail, room: int) -> tuple[list[Line], dict[str, int]]:
         """Everything about a recommendation below each other, and where its sections begin."""
-        digits, body, now_ms = shown.digits_of(found), found.recommendation, self.console_app.now_ms()
+        digits, now_ms = shown.digits_of(found), self.console_app.now_ms()
         lines = [
-            heading(f"{short(body.address, digits)}  {shown.status_word(found.status)}", room),
+            card(found, room, summary=False, rest="")[0],
             *wrap(line(Span(clean(found.summary, limit=shown.SUMMARY_LIMIT), "strong")), room, 2),
-            *wrap(shown.about(found, now_ms), room, 2),
             *wrapped(change(found, digits), room, HANG),
+            *wrap(shown.about(found, now_ms), room, 2),
         ]
-        starts = {"evidence": len(lines)}
+        starts = {}
         for part in shown.sections(found, now_ms, room)[1:]:
+            starts[part.id] = len(lines)
             lines.extend(shown.section_lines(part, room))
         return lines, starts
 

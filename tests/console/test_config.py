@@ -34,7 +34,8 @@ def test_it_takes_looks_and_numbers(tmp_path: Path) -> None:
     text = (
         'theme = "light"\ncolours = "256"\nmouse = false\nascii = true\nhints = false\npoll_seconds = 0.5\n'
     )
-    assert load(written(tmp_path, text)) == Config("light", "256", False, True, False, 0.5)
+    text += "fill_seconds = 2\n"
+    assert load(written(tmp_path, text)) == Config("light", "256", False, True, False, 0.5, 2)
 
 
 @pytest.mark.parametrize(

@@ -104,17 +104,15 @@ def bare() -> FakeReviews:
 
 def no_health() -> FakeReviews:
     reviews = FakeReviews()
-    reviews.faults["health"] = DejaError(
-        "STO-E004", "the file is locked by another writer", "try again in a moment"
-    )
+    fault = DejaError("STO-E004", "the file is locked by another writer", "try again in a moment")
+    reviews.faults |= {"health": fault, "look": fault}
     return reviews
 
 
 def no_analyzers() -> FakeReviews:
     reviews = FakeReviews()
-    reviews.faults["analyzers"] = DejaError(
-        "STO-E004", "the file is locked by another writer", "try again in a moment"
-    )
+    fault = DejaError("STO-E004", "the file is locked by another writer", "try again in a moment")
+    reviews.faults |= {"analyzers": fault, "look": fault}
     return reviews
 
 
@@ -168,6 +166,11 @@ async def faster(user: User) -> None:
     )
 
 
+async def rests(user: User) -> None:
+    user.screen.fill_up()
+    await user.settle()
+
+
 MEMORIES = {"grains": remembered.opened, "at": "memories"}
 
 
@@ -190,6 +193,7 @@ def of_an_agent() -> FakeReviews:
 WHY = "type:retries belong in the client"
 CASES: dict[str, Case] = {
     "queue": Case(),
+    "queue-filled": Case(("k",), options={"fill_seconds": 60}, during=rests),
     "queue-destructive": Case(("j",)),
     "queue-filter": Case(("/", "type:dup")),
     "queue-filter-hides-all": Case(("/", "type:nothing like this", "enter")),

@@ -516,3 +516,21 @@ def test_a_filter_finds_the_word_that_marks_a_row() -> None:
     row = replace(build.row_of(build.tool_failure("rate limited")), destructive=True)
     assert matches(row, "forget")
     assert not matches(replace(row, destructive=False), "forget")
+
+
+async def test_a_row_that_is_looked_at_longer_fills_the_room_of_its_preview() -> None:
+    """The card first; then evidence and trail below it, until another row is selected; ] leads on in them."""
+    async with console(size=(120, 40), fill_seconds=60) as user:
+        screen = user.screen
+        assert "-- Trail" not in user.text
+        assert screen.filling is not None
+        screen.fill_up()
+        await user.settle()
+        assert all(
+            part in user.text for part in ("-- Evidence 8 of 8", "-- Trail, chain verified", "-- Finding")
+        )
+        await user.app.polled()
+        await user.settle()
+        assert "-- Trail" in user.text, "what is read again stays filled"
+        await user.press("j")
+        assert "-- Trail" not in user.text

@@ -35,6 +35,7 @@ def make_app(reviews: FakeReviews | None = None, hand: Hand | None = None, **opt
         "file": FILE,
         "now_ms": lambda: NOW,
         "poll_seconds": 0,
+        "fill_seconds": 0,
         "theme": "dark",
         **options,
     }
