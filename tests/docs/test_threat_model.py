@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,27 @@ def test_an_audit_that_could_not_run_says_so(capsys: pytest.CaptureFixture[str])
     assert judged("a.txt", [clean, bad]) == 1
     assert "rich 1: GHSA-1, fixed in 2" in capsys.readouterr().out
     assert ".ci/audit.py" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_no_pin_is_named_by_an_advisory_that_is_kept_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """TM-42: with and without a network; one that was accepted is told with its reason, an older pin fails, and what is installed
+    asks for no less than the fixed version."""
+    tool = audit()
+    assert [tool.compared(name) for name in tool.PINNED] == [0, 0]
+    assert "pytest 8.4.2: CVE-2025-71176" in capsys.readouterr().out
+    needed = dict(re.findall(r'"([\w-]+)>=([\d.]+)', (ROOT / "pyproject.toml").read_text()))
+    for one in json.loads((ROOT / "requirements" / "advisories.json").read_text()):
+        if one["package"] in needed:
+            assert tool.ordered(needed[one["package"]]) >= tool.ordered(one["fixed"]), one["package"]
+    (tmp_path / "requirements").mkdir()
+    kept = (ROOT / "requirements" / "advisories.json").read_text()
+    (tmp_path / "requirements" / "advisories.json").write_text(kept)
+    (tmp_path / "requirements" / "old.txt").write_text("msgpack==1.2.0 \\\n    --hash=sha256:0\n")
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    assert tool.compared("requirements/old.txt") == 1
+    assert "GHSA-6v7p-g79w-8964" in capsys.readouterr().out
 
 
 def test_every_code_it_names_is_registered() -> None:
