@@ -18,7 +18,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
-from deja_tui.cli.options import open_memory, with_file, with_format
+from deja_tui.cli.options import When, open_memory, with_file, with_format
 from deja_tui.text import clean
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
@@ -64,8 +64,8 @@ def show(address: str, db: Path | None, actor: str, as_json: bool) -> int:
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Only from then on (ISO-8601 or epoch).")
-@click.option("--until", metavar="TIME", help="Only before then.")
+@click.option("--since", type=When(), metavar="TIME", help="Only from then on (ISO-8601 or epoch).")
+@click.option("--until", type=When(), metavar="TIME", help="Only before then.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import open_memory, with_db, with_format
+from deja_tui.cli.options import When, open_memory, with_db, with_format
 from deja_tui.errors import DejaError
 from deja_tui.present.words import plural
 from deja_tui.store.grains import StoredGrain
@@ -103,8 +103,8 @@ def forget_subject(
 
 
 @click.command("forget-older")
-@click.argument("before", metavar="TIME")
-@click.option("--type", "type_", metavar="TYPE", help="Only grains of this type.")
+@click.argument("before", type=When(), metavar="TIME")
+@click.option("--type", "type_", type=OneOf(tuple(TYPES)), metavar="TYPE", help="Only grains of this type.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many, the oldest first.")
 @_with_erasure
 @with_db

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import OneOf, open_memory, with_because, with_db, with_format
+from deja_tui.cli.options import OneOf, When, open_memory, with_because, with_db, with_format
 from deja_tui.errors import DejaError
 from deja_tui.text import clean, clean_lines, fence, utc
 
@@ -56,7 +56,12 @@ def _said(value: Any) -> str:
 @click.argument("subject")
 @click.argument("relation")
 @click.option("--all", "every", is_flag=True, help="All current values, the one that is answered first.")
-@click.option("--as-of", metavar="WHEN", help="As it was at a time (ISO-8601, epoch) or clock (HLC).")
+@click.option(
+    "--as-of",
+    type=When(last=True),
+    metavar="WHEN",
+    help="As it was at a time (ISO-8601, epoch) or clock (HLC).",
+)
 @click.option("--axis", type=OneOf(AXES), default="arrival", show_default=True, help="Of --as-of.")
 @with_db
 @with_format

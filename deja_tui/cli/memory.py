@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import OneOf, open_memory, with_db, with_format
+from deja_tui.cli.options import OneOf, When, open_memory, with_db, with_format
 from deja_tui.store.faults import Fault
 from deja_tui.text import clean
 
@@ -46,9 +46,14 @@ def add(
 @click.argument("subject", required=False)
 @click.option("--relation", metavar="TEXT", help="Only with this relation, exactly.")
 @click.option("--object", "object_", metavar="TEXT", help="Only with this object, exactly.")
-@click.option("--type", "type_", metavar="TYPE", help="fact, event, tool, observation, …")
+@click.option("--type", "type_", type=OneOf(tuple(TYPES)), metavar="TYPE", help="fact, event, tool, observation, …")
 @click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
-@click.option("--as-of", metavar="WHEN", help="As it was at a time (ISO-8601, epoch) or clock (HLC).")
+@click.option(
+    "--as-of",
+    type=When(last=True),
+    metavar="WHEN",
+    help="As it was at a time (ISO-8601, epoch) or clock (HLC).",
+)
 @click.option(
     "--axis",
     type=OneOf(("arrival", "validity")),
@@ -83,10 +88,12 @@ def recall(
 @click.command()
 @click.argument("text")
 @click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
-@click.option("--type", "type_", metavar="TYPE", help="Only grains of this type.")
+@click.option("--type", "type_", type=OneOf(tuple(TYPES)), metavar="TYPE", help="Only grains of this type.")
 @click.option("--subject", metavar="TEXT", help="Only grains about this, exactly.")
-@click.option("--since", metavar="TIME", help="Only what was created from then on (ISO-8601 or epoch).")
-@click.option("--before", metavar="TIME", help="Only what was created before then.")
+@click.option(
+    "--since", type=When(), metavar="TIME", help="Only what was created from then on (ISO-8601 or epoch)."
+)
+@click.option("--before", type=When(), metavar="TIME", help="Only what was created before then.")
 @with_db
 @with_format
 def search(

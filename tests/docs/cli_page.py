@@ -18,7 +18,8 @@ HEAD = """# The command line
 Made out of the verbs themselves; `deja VERB --help` prints the same. What `--format json` prints: [json.md](json.md).
 
 Exit codes: 0 done or a clean skip, 1 a coded error ([errors.md](errors.md)), 2 a gate matched, 64 usage, 130 interrupted. Every verb
-works on one file: `--db FILE`, else `DEJA_DB`, else your own memory. An address may be shortened as long as it is unique.
+works on one file: `--db FILE`, else `DEJA_DB`, else your own memory. An address may be shortened as long as it is unique. A time
+is ISO-8601, epoch seconds or milliseconds, `now`, `yesterday`, or like `'2 hours ago'`; times are UTC.
 
 | variable | what it says |
 |---|---|
