@@ -15,9 +15,10 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
-from deja_tui.cli.options import When, open_memory, with_db, with_format
+from deja_tui.cli.options import OneOf, When, open_memory, with_db, with_format
 from deja_tui.errors import DejaError
 from deja_tui.present.words import plural
+from deja_tui.store.codec import TYPES
 from deja_tui.store.grains import StoredGrain
 from deja_tui.text import clean
 

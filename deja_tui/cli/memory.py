@@ -9,6 +9,7 @@ import click
 
 from deja_tui.cli import output
 from deja_tui.cli.options import OneOf, When, open_memory, with_db, with_format
+from deja_tui.store.codec import TYPES
 from deja_tui.store.faults import Fault
 from deja_tui.text import clean
 
@@ -46,7 +47,9 @@ def add(
 @click.argument("subject", required=False)
 @click.option("--relation", metavar="TEXT", help="Only with this relation, exactly.")
 @click.option("--object", "object_", metavar="TEXT", help="Only with this object, exactly.")
-@click.option("--type", "type_", type=OneOf(tuple(TYPES)), metavar="TYPE", help="fact, event, tool, observation, …")
+@click.option(
+    "--type", "type_", type=OneOf(tuple(TYPES)), metavar="TYPE", help="fact, event, tool, observation, …"
+)
 @click.option("-k", type=click.IntRange(1, 1000), default=16, show_default=True, help="At most so many.")
 @click.option(
     "--as-of",
