@@ -33,7 +33,7 @@ from deja_tui.store.keys import source_of
 from deja_tui.store.memory import Store
 from deja_tui.store.telemetry import Telemetry
 from deja_tui.store.write import Act
-from deja_tui.text import door, fold
+from deja_tui.text import DAY_MS, door, fold
 
 AUTHZ_NAMESPACE: Final = "agent:authz"
 NAMING_FIELDS: Final = ("subject", "object", "session_id", "run_id", "user_id", "subject_did", "entity_id")
@@ -42,7 +42,6 @@ CONFIRM_CHARS: Final = 4
 
 _ADDRESS: Final = re.compile(rb"[0-9a-f]{64}")
 _WORD: Final = re.compile(r"\w+")
-_DAY_MS: Final = 86_400_000
 _COPIES: Final = (
     "bundles, segments and backups that were written before: forget it there, too, or delete them"
 )
@@ -322,7 +321,7 @@ class Eraser:
             found = self.older_than(before, namespace, type, limit)
             if not found:
                 raise DejaError("MEM-E001", "no grain here is older than that")
-            days = max(0, self._clock() - parse_time(before, "before")) // _DAY_MS
+            days = max(0, self._clock() - parse_time(before, "before")) // DAY_MS
             kind = f" type:{type}" if type else ""
             target = f"older_than:{days}d ns:{namespace}{kind}"
             done = self._erase(act, [grain.address for grain in found], told, "erase", target)

@@ -26,9 +26,9 @@ from deja_tui.engine.templates import render
 from deja_tui.engine.wire import read_recommendation
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
+from deja_tui.text import DAY_MS
 
 FORMAT: Final = "deja-corpus/1"
-DAY_MS: Final = 86_400_000
 MAX_FILE: Final = 16 * 1024 * 1024
 FEWEST: Final = 10  # below, a share says nothing and only counts are told
 _COUNTING: Final = ("recall", "ask", "context")

@@ -31,7 +31,6 @@ from deja_tui.store.grains import StoredGrain
 from deja_tui.store.keys import superseded_of
 from deja_tui.store.past import Mark, Past
 
-DAY_MS: Final = 86_400_000
 MAX_TIMES: Final = 400
 MAX_PROPOSALS: Final = 40
 NO_PAST: Final = "counts of recalls have no past to look at"

@@ -294,15 +294,24 @@ def wrap(text: str, width: int) -> list[str]:
     return lines
 
 
-_AGES: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 86_400_000
+_UNITS: Final = {"d": DAY_MS, "h": HOUR_MS, "m": 60_000, "s": 1_000, "ms": 1}
+_SPAN = lazily(r"([0-9]{1,6})(ms|s|m|h|d)")
 
 
 def age(ms: int) -> str:
     """A span of milliseconds in its largest whole unit, at most four cells below 1,000 days: ``3d``, ``2h``, ``12m``, ``0s``."""
-    for size, unit in _AGES:
-        if ms >= size:
+    for unit, size in _UNITS.items():
+        if ms >= size > 1:
             return f"{ms // size}{unit}"
     return "0s"
+
+
+def span_ms(told: str) -> int | None:
+    """The milliseconds of at most six digits and one of ms s m h d: ``6h``; None for anything else."""
+    match = _SPAN.fullmatch(told)
+    return int(match[1]) * _UNITS[match[2]] if match else None
 
 
 def utc(ms: int) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -16,9 +15,8 @@ from deja_tui.cal.faults import warning
 from deja_tui.cal.host import Governance, Host
 from deja_tui.cal.results import Answer
 from deja_tui.cal.writes import not_offered, reason_of
+from deja_tui.text import span_ms
 
-_AGE: Final = re.compile(r"([0-9]{1,6})(ms|s|m|h|d)")
-_AGES: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _KINDS: Final = {"rollback": "rec_rolled_back"}
 
 
@@ -76,8 +74,10 @@ def run_loop(node: ast.RunLoop, host: Host, env: Env) -> Answer:
         argument = option.arguments[0] if option.arguments else None
         if option.name == "min_new" and isinstance(argument, int):
             min_new = argument
-        elif option.name == "if_stale" and isinstance(argument, str) and (age := _AGE.fullmatch(argument)):
-            stale = int(age[1]) * _AGES[age[2]]
+        elif (
+            option.name == "if_stale" and isinstance(argument, str) and (age := span_ms(argument)) is not None
+        ):
+            stale = age
         elif option.name in ("min_new", "if_stale"):
             raise env.fail("CAL-E002", f'{option.name} needs a number, or an age such as "6h"', option.span)
         else:

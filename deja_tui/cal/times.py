@@ -7,13 +7,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-_DAY: Final = 86_400_000
+from deja_tui.text import DAY_MS, HOUR_MS
+
 _UNITS: Final = {
     "minute": 60_000,
-    "hour": 3_600_000,
-    "day": _DAY,
-    "week": 7 * _DAY,
-    "month": 30 * _DAY,
+    "hour": HOUR_MS,
+    "day": DAY_MS,
+    "week": 7 * DAY_MS,
+    "month": 30 * DAY_MS,
 }
 _AGO: Final = re.compile(r"([0-9]{1,6}) (minute|hour|day|week|month)s? ago", re.IGNORECASE)
 _CALENDAR: Final = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
@@ -58,16 +59,16 @@ def relative_span(told: str, now: int) -> tuple[int, int] | None:
     if found := _AGO.fullmatch(told):
         at = now - int(found[1]) * _UNITS[found[2].lower()]
         return at, at
-    midnight = now - now % _DAY
+    midnight = now - now % DAY_MS
     match told.lower():
         case "now":
             return now, now
         case "today":
-            return midnight, midnight + _DAY - 1
+            return midnight, midnight + DAY_MS - 1
         case "yesterday":
-            return midnight - _DAY, midnight - 1
+            return midnight - DAY_MS, midnight - 1
         case "last week":
-            return now - 7 * _DAY, now
+            return now - 7 * DAY_MS, now
     return None
 
 
@@ -106,27 +107,27 @@ def _ms(moment: datetime) -> int:
 def relative(at: int, now: int) -> str:
     """How long ago, for rendered context: just now, 5m ago, 3h ago, 2d ago, ~2w ago, from 30 days on the date."""
     age = now - at
-    if age < 0 or age >= 30 * _DAY:
+    if age < 0 or age >= 30 * DAY_MS:
         return date(at)
     if age < 60_000:
         return "just now"
-    if age < 3_600_000:
+    if age < HOUR_MS:
         return f"{age // 60_000}m ago"
-    if age < _DAY:
-        return f"{age // 3_600_000}h ago"
-    if age < 14 * _DAY:
-        return f"{age // _DAY}d ago"
-    return f"~{age // (7 * _DAY)}w ago"
+    if age < DAY_MS:
+        return f"{age // HOUR_MS}h ago"
+    if age < 14 * DAY_MS:
+        return f"{age // DAY_MS}d ago"
+    return f"~{age // (7 * DAY_MS)}w ago"
 
 
 def long_relative(at: int, now: int) -> str:
     """How long ago, in words: 10 months ago, 1 day ago, just now."""
     age = now - at
     for unit, size in (
-        ("year", 365 * _DAY),
-        ("month", 30 * _DAY),
-        ("day", _DAY),
-        ("hour", 3_600_000),
+        ("year", 365 * DAY_MS),
+        ("month", 30 * DAY_MS),
+        ("day", DAY_MS),
+        ("hour", HOUR_MS),
         ("minute", 60_000),
     ):
         if age >= size:

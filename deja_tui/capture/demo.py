@@ -18,9 +18,8 @@ from typing import Final
 from deja_tui.capture.templates import script
 from deja_tui.errors import DejaError
 from deja_tui.facade import Memory
-from deja_tui.text import utc
+from deja_tui.text import DAY_MS, utc
 
-DAY: Final = 86_400_000
 _MINUTE: Final = 60_000
 _MARK: Final = "demo"
 _EARLIEST: Final = 946_684_800_000
@@ -96,7 +95,7 @@ def _remove(part: Path) -> None:
 
 
 def _fill(path: Path, now_ms: int) -> None:
-    clock = _Hand(now_ms - 31 * DAY)
+    clock = _Hand(now_ms - 31 * DAY_MS)
     with Memory.open(path, clock=clock, durability="normal") as memory:
         if is_demo(memory):
             return
@@ -125,7 +124,7 @@ def _play(path: Path, clock: _Hand, now_ms: int) -> None:
 def _value(memory: Memory, name: str, now_ms: int) -> str:
     """What a name of the script stands for: a time, a skill's current version, a tool's open recommendation."""
     if name == "two_days_ago":
-        return utc(now_ms - 2 * DAY)
+        return utc(now_ms - 2 * DAY_MS)
     for grain in memory.store.scan("skill", namespaces=[memory.namespace], live_only=True):
         if grain.get("name") == name:
             return grain.address

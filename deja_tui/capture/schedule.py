@@ -17,10 +17,9 @@ from typing import Final
 
 from deja_tui.capture import wiring
 from deja_tui.errors import ValidationError
+from deja_tui.text import DAY_MS, HOUR_MS
 
 MINUTE: Final = 60_000
-HOUR: Final = 3_600_000
-DAY: Final = 86_400_000
 _LABEL: Final = "deja-loop"
 _CRON_MINUTES: Final = (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30)
 _CRON_HOURS: Final = (1, 2, 3, 4, 6, 8, 12)
@@ -35,11 +34,11 @@ def cron(every_ms: int, command: Sequence[str]) -> list[str]:
     """One line of a crontab. A crontab ends its line at a bare percent sign, so each is escaped."""
     spans = {
         **{number * MINUTE: f"*/{number} * * * *" for number in _CRON_MINUTES},
-        **{number * HOUR: f"0 */{number} * * *" for number in _CRON_HOURS},
+        **{number * HOUR_MS: f"0 */{number} * * *" for number in _CRON_HOURS},
         MINUTE: "* * * * *",
-        HOUR: "0 * * * *",
-        DAY: "0 3 * * *",
-        7 * DAY: "0 3 * * 1",
+        HOUR_MS: "0 * * * *",
+        DAY_MS: "0 3 * * *",
+        7 * DAY_MS: "0 3 * * 1",
     }
     when = _kept(every_ms, spans, "cron")
     return ["# crontab -e", f"{when} {shlex.join(command)}".replace("%", r"\%")]
@@ -94,8 +93,8 @@ def windows(every_ms: int, command: Sequence[str]) -> list[str]:
     """One command of the Task Scheduler, for a command prompt."""
     spans = {
         **{number * MINUTE: f"MINUTE /MO {number}" for number in range(1, 60)},
-        **{number * HOUR: f"HOURLY /MO {number}" for number in range(1, 24)},
-        **{number * DAY: f"DAILY /MO {number}" for number in range(1, 366)},
+        **{number * HOUR_MS: f"HOURLY /MO {number}" for number in range(1, 24)},
+        **{number * DAY_MS: f"DAILY /MO {number}" for number in range(1, 366)},
     }
     when = _kept(every_ms, spans, "the Task Scheduler")
     run = " ".join(_windows_word(word) for word in command).replace('"', r"\"")
@@ -125,7 +124,7 @@ def _kept(every_ms: int, spans: dict[int, str], who: str) -> str:
 
 def span_word(span_ms: int) -> str:
     """A span as the option reads it: ``30m``, ``6h``, ``7d``."""
-    for unit, letter in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m")):
+    for unit, letter in ((DAY_MS, "d"), (HOUR_MS, "h"), (MINUTE, "m")):
         if span_ms % unit == 0:
             return f"{span_ms // unit}{letter}"
     return f"{span_ms // 1000}s"

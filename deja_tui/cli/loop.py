@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format, with_host
 from deja_tui.cli.ran import tell
 from deja_tui.engine.objects import STATUSES
+from deja_tui.text import span_ms
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     "run": ("deja_tui.cli.loop", "run", "Let the analyzers look at what is new."),
@@ -50,7 +50,6 @@ _VERBS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "replay": ("deja_tui.cli.loop_trials", "replay", "Try settings on the past; change nothing."),
 }
-_UNITS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @click.group(cls=LazyGroup, verbs=_VERBS, invoke_without_command=True)
@@ -77,15 +76,15 @@ def loop(ctx: click.Context, db: Path | None, actor: str, as_json: bool) -> None
 
 
 class Span(click.ParamType[int]):
-    """Digits and one of s m h d, as milliseconds; anything else is a usage error."""
+    """Digits and one of ms s m h d, as milliseconds; anything else is a usage error."""
 
     name = "span"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"([0-9]{1,6})([smhd])", str(value))
-        if not match:
+        span = span_ms(str(value))
+        if span is None:
             self.fail(f"{value!r} is not a span like 30s, 10m, 6h or 7d", param, ctx)
-        return int(match.group(1)) * _UNITS[match.group(2)]
+        return span
 
 
 @click.command()

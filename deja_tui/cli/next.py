@@ -14,9 +14,8 @@ import click
 from deja_tui.cli import output
 from deja_tui.cli.options import open_memory, with_file, with_format
 from deja_tui.cli.paths import default_path
-from deja_tui.text import clean
+from deja_tui.text import DAY_MS, clean
 
-_QUIET_MS: Final = 7 * 86_400_000
 _SPOOL: Final = ".spool"
 _LOOKED_AT: Final = 200
 _SEVERE: Final = ("high", "medium", "low", "info")
@@ -61,6 +60,8 @@ def _steps(path: Path, db: str, actor: str) -> Iterator[Step]:
         yield Step("no_file", "Make one with a template:", f"deja init --template coding-agent --db {named}")
         yield Step("no_file", "Or make it of what you have:", f"deja import PATH{db}")
         return
+    from deja_tui.present.setup import QUIET_MS
+
     with open_memory(path, actor=actor, read_only=True) as memory:
         found = memory.loop.health()
         last, calls = _arrivals(memory)
@@ -75,8 +76,8 @@ def _steps(path: Path, db: str, actor: str) -> Iterator[Step]:
     yield from of_the_loop(found, db)
     if not calls:
         yield Step("not_wired", "No tool call ever arrived. Connect your agent:", _wire(path))
-    elif last is not None and found.at - last >= _QUIET_MS:
-        days = (found.at - last) // 86_400_000
+    elif last is not None and found.at - last >= QUIET_MS:
+        days = (found.at - last) // DAY_MS
         yield Step("quiet", f"Nothing arrived for {days} days. Is your agent still connected?", _wire(path))
 
 

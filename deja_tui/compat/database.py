@@ -19,12 +19,12 @@ from deja_tui.compat.shapes import (
     grain_entry,
     grain_row,
     grain_rows,
+    milliseconds,
     moment,
     parsed,
     parsed_object,
     queue_row,
     run_outcome,
-    span_ms,
     status_of,
 )
 from deja_tui.engine import pipeline
@@ -36,8 +36,9 @@ from deja_tui.engine.templates import render
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.facade import Memory
 from deja_tui.loop_settings import counting_mode, host_policy
+from deja_tui.text import DAY_MS
 
-_STALE_MS: Final = 7 * 86_400_000
+_STALE_MS: Final = 7 * DAY_MS
 _STALE_GRAINS: Final = 100
 
 
@@ -526,7 +527,7 @@ class DejaDB:
         outcome = loop.run(
             min_new=min_new,
             min_new_errors=min_new_errors,
-            if_stale_ms=None if if_stale is None else span_ms(if_stale),
+            if_stale_ms=None if if_stale is None else milliseconds(if_stale),
             full=full_sweep,
             commands=() if analyzer_cmd is None else (analyzer_cmd,),
         )

@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from deja_tui.engine.objects import STATUSES, QueueRow, RunOutcome
 from deja_tui.erasure import Erased
 from deja_tui.errors import DejaError, ValidationError
 from deja_tui.store.grains import StoredGrain
-
-_SPANS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+from deja_tui.text import span_ms
 
 
 def as_text(value: Any) -> str:
@@ -114,13 +113,13 @@ def status_of(filter_: str | None) -> str:
     return str(status)
 
 
-def span_ms(value: str | int) -> int:
+def milliseconds(value: str | int) -> int:
     """Milliseconds of ``6h`` and the like, or of a number of them. Raises LOP-E034."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    text = value.strip() if isinstance(value, str) else ""
-    if text[:-1].isascii() and text[:-1].isdigit() and text[-1:] in _SPANS:
-        return int(text[:-1]) * _SPANS[text[-1]]
+    span = span_ms(value.strip()) if isinstance(value, str) else None
+    if span is not None:
+        return span
     raise DejaError("LOP-E034", "a span is digits and one of s m h d", 'for example if_stale="6h"')
 
 

@@ -18,9 +18,10 @@ from deja_tui.engine.identity import identity
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.reader import Books, Reader
 from deja_tui.engine.substrate import LedgerRow
+from deja_tui.errors import did_you_mean
+from deja_tui.text import DAY_MS as DAY_MS
 from deja_tui.text import clean
 
-DAY_MS: Final = 86_400_000
 _LONGEST_S: Final = 10 * 365 * 86_400
 
 ParamKind = Literal["bool", "int", "float", "str", "enum", "duration"]
@@ -102,10 +103,11 @@ class Manifest:
         known = {param.name: param for param in self.params}
         for name in overrides:
             if name not in known:
+                meant = did_you_mean(str(name), known)
                 raise LoopError(
                     "LOP-E031",
                     f"{self.id} has no parameter {clean(name, 64)}",
-                    "known: " + (", ".join(known) or "none"),
+                    f"{meant}known: " + (", ".join(known) or "none"),
                 )
         return {
             name: param.check(overrides[name]) if name in overrides else param.default

@@ -17,8 +17,8 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import SEVERITIES, AuditEntry, Recommendation
 from deja_tui.engine.substrate import LOOP_NAMESPACE, LedgerRow, StoredGrain, Substrate, Tallied
 from deja_tui.engine.wire import read_audit, read_recommendation
+from deja_tui.text import DAY_MS
 
-DAY_MS: Final = 86_400_000
 ACKNOWLEDGED_MS: Final = 90 * DAY_MS  # how long an approved advice stays approved (D26)
 LONGEST_COOLDOWN_MS: Final = 90 * DAY_MS
 _FIRST_COOLDOWN_DAYS: Final = 7

@@ -22,9 +22,8 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import Recommendation
 from deja_tui.engine.substrate import LOOP_NAMESPACE, LedgerRow, NewGrain, StoredGrain, Substrate
 from deja_tui.engine.wire import read_recommendation
-from deja_tui.text import fold
+from deja_tui.text import DAY_MS, fold
 
-DAY_MS: Final = 86_400_000
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 TOOL_ERRORS: Final = "tool_error_recurrence"
 CONTRADICTIONS: Final = "contradiction_recurrence"

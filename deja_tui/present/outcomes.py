@@ -15,14 +15,12 @@ from deja_tui.engine.outcomes import CONTRADICTIONS, TOOL_ERRORS, Outcome, Revie
 from deja_tui.engine.templates import render
 from deja_tui.present.line import Line, Span, line, plain, wrapped
 from deja_tui.present.words import plural, short
-from deja_tui.text import clean, utc
+from deja_tui.text import DAY_MS, HOUR_MS, clean, utc
 
 ENOUGH: Final = 10
 NONE_YET: Final = (
     "No outcomes yet. What was applied is measured after 1, 7 and 30 days, at the first run after each."
 )
-_DAY_MS: Final = 86_400_000
-_HOUR_MS: Final = 3_600_000
 
 
 def word(outcome: Outcome) -> str:
@@ -40,9 +38,9 @@ def word(outcome: Outcome) -> str:
 
 def span(ms: int) -> str:
     """``1 day``, ``7 days``, ``6 hours``."""
-    if ms % _DAY_MS == 0:
-        return plural(ms // _DAY_MS, "day")
-    return plural(ms // _HOUR_MS, "hour") if ms % _HOUR_MS == 0 else plural(ms // 1_000, "second")
+    if ms % DAY_MS == 0:
+        return plural(ms // DAY_MS, "day")
+    return plural(ms // HOUR_MS, "hour") if ms % HOUR_MS == 0 else plural(ms // 1_000, "second")
 
 
 def counts(outcome: Outcome) -> str:

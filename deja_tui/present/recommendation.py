@@ -40,7 +40,7 @@ from deja_tui.present.words import (
     unique_length,
     value_of,
 )
-from deja_tui.text import cells, clean, utc
+from deja_tui.text import DAY_MS, cells, clean, utc
 from deja_tui.text import clip as clip_text
 
 SEVERITY_LETTERS: Final[Mapping[str, str]] = {"high": "H", "medium": "M", "low": "L", "info": "i"}
@@ -67,7 +67,6 @@ _TARGET_COLUMN: Final = 13
 _ANALYZER_LEAST: Final = 12
 _TARGET_LEAST: Final = 8
 _ADDRESS_ROOM: Final = 78
-_DAY_MS: Final = 86_400_000
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 # ``#1f2e3d4c5b6a``, or a relation before it: ``#likes·0a1b2c3d4e5f``
 _DISCRIMINATOR = re.compile(r"#(?:[^#]*·)?[0-9a-f]{12}\Z")
@@ -300,7 +299,7 @@ def baseline(detail: Detail) -> str | None:
     given = arguments.get("since")
     since = given if isinstance(given, int) and not isinstance(given, bool) else None
     told = ratio(part, whole)
-    if isinstance(days, int) and (since is None or since < detail.recommendation.created_at - days * _DAY_MS):
+    if isinstance(days, int) and (since is None or since < detail.recommendation.created_at - days * DAY_MS):
         told += f" in {days}d"
     return told if since is None else f"{told} since the apply of {utc(since)}"
 

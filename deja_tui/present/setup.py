@@ -24,13 +24,14 @@ from deja_tui.present.health import verified
 from deja_tui.present.line import Line, Span, heading, joined, line, pad, wrapped
 from deja_tui.present.words import LITERAL_LIMIT, fenced, named, plural
 from deja_tui.standing import Standing
-from deja_tui.text import age, clean
+from deja_tui.text import DAY_MS, HOUR_MS, age, clean
 
 OK: Final = "ok"
 UNDONE: Final = "todo"
 NEITHER: Final = "-"
-QUIET_MS: Final = 7 * 86_400_000
-EVERY_MS: Final = 6 * 3_600_000
+# An agent of which nothing came for so long may not be connected any more.
+QUIET_MS: Final = 7 * DAY_MS
+EVERY_MS: Final = 6 * HOUR_MS
 _STATE: Final = 5
 _TITLE: Final = 16
 _MEANINGS: Final[Mapping[str, str]] = {OK: "ok", UNDONE: "warning", NEITHER: "dim"}

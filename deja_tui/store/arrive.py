@@ -43,8 +43,9 @@ from deja_tui.store.keys import (
 from deja_tui.store.rows import TYPE_NAMES, unfold
 from deja_tui.store.sql import rows, scalar
 from deja_tui.store.write import Act, Target
+from deja_tui.text import DAY_MS
 
-MAX_AHEAD_MS: Final = 3_653 * 86_400_000
+MAX_AHEAD_MS: Final = 3_653 * DAY_MS
 """How far, in ms, a clock may be ahead of this one's before its row is taken for damaged: ten years."""
 _GONE: Final = "the grain was written here by the engine, or the two are not of one kind"
 

@@ -62,7 +62,7 @@ from deja_tui.store.telemetry_told import Contexts as Contexts
 from deja_tui.store.telemetry_told import QueryStat as QueryStat
 from deja_tui.store.telemetry_told import Recalled as Recalled
 from deja_tui.store.telemetry_told import TelemetryStats as TelemetryStats
-from deja_tui.text import door
+from deja_tui.text import DAY_MS, door
 
 if TYPE_CHECKING:
     from deja_tui.store.telemetry_scrub import Traces
@@ -75,7 +75,6 @@ LOG_DAYS: Final = 90
 LOG_ROWS: Final = 200_000
 QUERY_ROWS: Final = 50_000
 _SETTLE_AT: Final = 64
-_DAY_MS: Final = 86_400_000
 _BUDGET_DAYS: Final = 400
 _KEY: Final = re.compile(r"[0-9a-f]{32}")
 _FOREVER: Final = 2**63 - 1
@@ -229,11 +228,11 @@ class Telemetry:
             sidecar.PUT_BUDGET,
             [(at // sidecar.HOUR_MS, 1, int(overflow), at, at) for at, overflow in samples],
         )
-        db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * _DAY_MS) // sidecar.HOUR_MS,))
+        db.execute("DELETE FROM budget WHERE hour < ?", ((now - _BUDGET_DAYS * DAY_MS) // sidecar.HOUR_MS,))
         db.executemany(sidecar.PUT_META, [("recalls", len(events)), ("lost", lost)])
         if self.mode == "full":
             db.executemany(PUT_LOG, [log_row(event) for event in events])
-            db.execute("DELETE FROM log WHERE at < ?", (now - LOG_DAYS * _DAY_MS,))
+            db.execute("DELETE FROM log WHERE at < ?", (now - LOG_DAYS * DAY_MS,))
             db.execute("DELETE FROM log WHERE id <= (SELECT max(id) FROM log) - ?", (LOG_ROWS,))
         if scalar(db, "SELECT count(*) FROM query") > QUERY_ROWS:
             db.execute(

@@ -51,7 +51,7 @@ def crontab(line: str) -> tuple[list[str], str]:
 )
 def test_a_crontab_line(every: str, fields: str) -> None:
     """SCH-1: five fields that cron keeps evenly, and a command that a shell splits back into its words."""
-    span = int(every[:-1]) * {"m": schedule.MINUTE, "h": schedule.HOUR, "d": schedule.DAY}[every[-1]]
+    span = int(every[:-1]) * {"m": schedule.MINUTE, "h": schedule.HOUR_MS, "d": schedule.DAY_MS}[every[-1]]
     comment, line = schedule.cron(span, COMMAND)
     assert comment.startswith("#")
     found, command = crontab(line)
@@ -60,7 +60,7 @@ def test_a_crontab_line(every: str, fields: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "near"), [(7 * schedule.HOUR, "6h"), (50 * schedule.MINUTE, "1h"), (1_000, "1m")]
+    ("span", "near"), [(7 * schedule.HOUR_MS, "6h"), (50 * schedule.MINUTE, "1h"), (1_000, "1m")]
 )
 def test_a_span_that_cron_cannot_keep_is_refused(span: int, near: str) -> None:
     """SCH-2: with the nearest one that it can."""
@@ -71,7 +71,7 @@ def test_a_span_that_cron_cannot_keep_is_refused(span: int, near: str) -> None:
 
 def test_a_property_list() -> None:
     """SCH-1: plistlib reads it; the words are the command's, the span is in seconds."""
-    told = plistlib.loads("\n".join(schedule.launchd(6 * schedule.HOUR, COMMAND)).encode())
+    told = plistlib.loads("\n".join(schedule.launchd(6 * schedule.HOUR_MS, COMMAND)).encode())
     assert tuple(told["ProgramArguments"]) == COMMAND
     assert told["StartInterval"] == 21_600
     assert told["Label"] == "deja-loop"
@@ -88,7 +88,7 @@ def test_units_of_systemd(tmp_path: Path) -> None:
     (tmp_path / "deja").write_text("#!/bin/sh\n")
     (tmp_path / "deja").chmod(0o755)
     command = (str(tmp_path / "deja"), *COMMAND[1:])
-    found = units("\n".join(schedule.systemd(6 * schedule.HOUR, command)))
+    found = units("\n".join(schedule.systemd(6 * schedule.HOUR_MS, command)))
     assert sorted(found) == ["deja-loop.service", "deja-loop.timer"]
     assert "OnUnitActiveSec=21600s" in found["deja-loop.timer"]
     assert r"50%% of $$HOME's \"mem ories\"/a;b.deja" in found["deja-loop.service"]
@@ -119,7 +119,7 @@ def verified(program: str, folder: Path, *paths: str) -> tuple[int, str]:
 def test_a_task_of_windows() -> None:
     """SCH-1: one command; the program's path and the memory's are quoted inside it."""
     (line,) = schedule.windows(
-        6 * schedule.HOUR, ("C:\\Program Files\\deja.exe", "loop", "run", "--db", "C:\\m.deja")
+        6 * schedule.HOUR_MS, ("C:\\Program Files\\deja.exe", "loop", "run", "--db", "C:\\m.deja")
     )
     assert line == (
         'schtasks /Create /F /TN "deja-loop" /SC HOURLY /MO 6 '

@@ -22,8 +22,9 @@ from deja_tui.engine.draft import Draft
 from deja_tui.engine.identity import identity
 from deja_tui.engine.objects import Activation, Recommendation
 from deja_tui.engine.operations import Operation, Revert
-from deja_tui.engine.outcomes import DAY_MS, TOOL_ERRORS, Outcome
+from deja_tui.engine.outcomes import TOOL_ERRORS, Outcome
 from deja_tui.engine.templates import render
+from deja_tui.text import DAY_MS
 
 ACTION: Final = "revert"
 LEAST_FAILURES: Final = 3

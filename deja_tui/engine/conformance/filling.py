@@ -24,8 +24,9 @@ from deja_tui.engine.substrate import (
 )
 from deja_tui.engine.wire import recommendation_grain
 from deja_tui.errors import DejaError
+from deja_tui.text import DAY_MS
 
-DAY: Final = 86_400_000
+DAY: Final = DAY_MS
 NOW: Final = 1_772_442_000_000  # 2026-03-02 09:00:00 UTC
 ANA: Final[Caller] = caller("user:ana")
 BEN: Final[Caller] = caller("user:ben")
