@@ -262,6 +262,13 @@ class StoreSubstrate:
             return sorted(named, key=queue_order)[:limit]
         return [LedgerRow(*row) for row in self._store.ledger_list(statuses, analyzers, limit=limit)]
 
+    def ledger_about(self, addresses: Collection[str], targets: Collection[str]) -> list[LedgerRow]:
+        """Rows, in queue order, that have one of these addresses or are about one of these targets."""
+        if not self._store.ledger_covers():
+            rows = self.ledger_list(None)
+            return [row for row in rows if row.address in addresses or row.target_ref in targets]
+        return [LedgerRow(*row) for row in self._store.ledger_about(addresses, targets)]
+
     def ledger_tally(self) -> list[Tallied]:
         if not self._store.ledger_covers():
             return tally(self.ledger_list(None))

@@ -271,6 +271,16 @@ class Loop(Settings):
             raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
         return reports.waiting(self._substrate, status)
 
+    def addresses(self, status: str = "pending") -> list[str]:
+        """The addresses of the rows `queue` has of one of the six statuses, in its order; no recommendation is read.
+
+        Raises VAL-E001 on another word.
+        """
+        self._memory.who.need("read")
+        if status not in STATUSES:
+            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        return reports.addresses(self._substrate, status)
+
     def tally(self) -> list[Tallied]:
         """How many recommendations there are of each analyzer, severity, status and origin (``foreign``: from another copy);
         none of them is read."""

@@ -96,17 +96,23 @@ class Sessions:
         A failed call belongs to the cluster of its tool and signature, whether or not it is among what is cited.
         """
         with self._store().snapshot():
-            listed = self._memory.substrate.ledger_list(None)
+            children = {
+                grain.address: [one.address for one in self._memory.store.children(grain.address)]
+                for grain in grains
+            }
+            clusters = {grain.address: cluster_target(grain) or "" for grain in grains}
+            listed = self._memory.substrate.ledger_about(
+                {one for cites in children.values() for one in cites}, set(clusters.values()) - {""}
+            )
             known = {row.address: row.status for row in listed}
             targets: dict[str, list[str]] = {}
             for row in listed:
                 targets.setdefault(row.target_ref, []).append(row.address)
             found: dict[str, tuple[Citing, ...]] = {}
-            for grain in grains:
-                cites = [one.address for one in self._memory.store.children(grain.address)]
-                told = [one for one in cites if one in known] + targets.get(cluster_target(grain) or "", [])
+            for address, cites in children.items():
+                told = [one for one in cites if one in known] + targets.get(clusters[address], [])
                 if told:
-                    found[grain.address] = tuple(Citing(one, known[one]) for one in dict.fromkeys(told))
+                    found[address] = tuple(Citing(one, known[one]) for one in dict.fromkeys(told))
         return found
 
     def failures(self, tool: str, signature: str) -> ToolSpan:

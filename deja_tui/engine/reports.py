@@ -54,6 +54,11 @@ def waiting(substrate: Substrate, status: str) -> int:
     return len(_listed(substrate, (status,))[0])
 
 
+def addresses(substrate: Substrate, status: str) -> list[str]:
+    """What `queue` has of a status, in its order, from the ledger alone: no recommendation is read."""
+    return [row.address for row in _listed(substrate, (status,))[0]]
+
+
 def _listed(
     substrate: Substrate, statuses: Iterable[str] | None
 ) -> tuple[list[LedgerRow], Mapping[str, int]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from deja_tui.engine.objects import QueueRow
 from deja_tui.engine.outcomes import Outcome, Reviewed
+from deja_tui.engine.substrate import Tallied
 from deja_tui.present.line import Line, Span, line, width, wrapped
 from deja_tui.present.outcomes import brief, heading, row, span, word
 from deja_tui.present.recommendation import analyzer_name
@@ -44,12 +44,12 @@ class Entry:
         return self.reviewed.outcome.recommendation if self.reviewed else None
 
 
-def entries(rows: Iterable[QueueRow], found: Sequence[Reviewed]) -> list[Entry]:
+def entries(rows: Iterable[Tallied], found: Sequence[Reviewed]) -> list[Entry]:
     """Every analyzer that proposed something here, by name, its measurements below it, the newest first."""
     tally: dict[str, Counter[str]] = {}
     for one in rows:
         if not one.foreign:
-            tally.setdefault(one.analyzer, Counter())[one.status] += 1
+            tally.setdefault(one.analyzer, Counter())[one.status] += one.count
     for reviewed in found:
         tally.setdefault(reviewed.recommendation.analyzer, Counter())
     out: list[Entry] = []

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from deja_tui.engine.config import ConfigChange
-from deja_tui.engine.health import AnalyzerState
+from deja_tui.engine.health import AnalyzerState, filled_states
 from deja_tui.engine.objects import RunOutcome
 from deja_tui.errors import DejaError
 from deja_tui.present import settings as shown
@@ -42,7 +42,14 @@ class SettingScreen(TypingScreen):
 
     def load(self) -> None:
         self.count_pending()
-        self.ask("analyzers", lambda reviews: reviews.analyzers(), self.came, self.failed)
+        self.ask("analyzers", lambda reviews: reviews.analyzers(quick=True), self.glanced, self.failed)
+        self.ask("whole", lambda reviews: reviews.analyzers(), self.came, self.failed, filling=True)
+
+    def glanced(self, states: Sequence[AnalyzerState]) -> None:
+        """How each is set; what each would find stands as it was, or as … until it comes."""
+        self.states, self.fault = filled_states(states, self.states or ()), None
+        self.note_read()
+        self.draw()
 
     def came(self, states: Sequence[AnalyzerState]) -> None:
         self.states, self.fault = states, None
@@ -187,8 +194,8 @@ class AnalyzersScreen(SettingScreen):
         if self.states is not None:
             self.select()
 
-    def came(self, states: Sequence[AnalyzerState]) -> None:
-        super().came(states)
+    def glanced(self, states: Sequence[AnalyzerState]) -> None:
+        super().glanced(states)
         if self.wanted:
             self.select()
 

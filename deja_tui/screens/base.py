@@ -402,12 +402,15 @@ class DejaScreen(Screen[None]):
         *,
         slow: bool = False,
         typed: bool = False,
+        filling: bool = False,
     ) -> None:
         """Have ``work`` done off the UI thread; ``done`` gets the answer unless a newer question replaced it."""
 
         async def asking() -> None:
             try:
-                answer = await self.console_app.feed.ask(f"{id(self)} {kind}", work, slow=slow, typed=typed)
+                answer = await self.console_app.feed.ask(
+                    f"{id(self)} {kind}", work, slow=slow, typed=typed, filling=filling
+                )
             except DejaError as fault:
                 if self.is_attached:
                     (failed or self.say_error)(fault)

@@ -80,7 +80,7 @@ class OutcomesScreen(TypingScreen):
         self.count_pending()
         self.ask(
             "outcomes",
-            lambda reviews: shown.entries(reviews.queue(None), reviews.outcomes()),
+            lambda reviews: shown.entries(reviews.tally(), reviews.outcomes()),
             self.came,
             self.failed,
         )

@@ -9,8 +9,9 @@ from typing import Any, Final
 from textual.app import ComposeResult
 from textual.containers import Container
 
+from deja_tui.console.feed import Reviews
 from deja_tui.console.looking import QUICK_S
-from deja_tui.engine.health import AnalyzerState, Health
+from deja_tui.engine.health import AnalyzerState, Health, filled
 from deja_tui.errors import DejaError
 from deja_tui.present import overview as shown
 from deja_tui.present.health import short_id
@@ -44,7 +45,8 @@ class OverviewScreen(WorkingScreen):
         self.stats: Mapping[str, Any] | None = None
         self.verified: shown.Verified | None = None
         self.fault: DejaError | None = None
-        self.took = 0.0
+        # How long the last look at everything took, seconds; before it nobody knows.
+        self.took = float("inf")
         self.wanted = ""
         self.facts_height = 0
 
@@ -75,24 +77,30 @@ class OverviewScreen(WorkingScreen):
         self.count_pending()
         if upkeep is not None:
             self.ask("stats", lambda reviews: upkeep.stats(), self.measured)
-        began = now()
-        self.ask(
-            "health",
-            lambda reviews: reviews.health(),
-            lambda found: self.came(found, now() - began),
-            self.failed,
-        )
+
+        def whole(reviews: Reviews) -> tuple[Health, float]:
+            began = now()
+            return reviews.health(), now() - began
+
+        self.ask("health", lambda reviews: reviews.health(quick=True), self.glanced, self.failed)
+        self.ask("whole", whole, lambda found: self.came(*found), self.failed, filling=True)
 
     def measured(self, stats: Mapping[str, Any]) -> None:
         self.stats = stats
         self.draw()
 
-    def came(self, found: Health, took: float) -> None:
-        self.health, self.took, self.fault = found, took, None
+    def glanced(self, found: Health) -> None:
+        """What counts tell; what takes longer stands as it was, or as … until it comes."""
+        self.health, self.fault = filled(found, self.health), None
         self.note_read()
         self.draw()
         if self.wanted:
             self.select(self.wanted)
+
+    def came(self, found: Health, took: float) -> None:
+        self.health, self.took, self.fault = found, took, None
+        self.note_read()
+        self.draw()
         self.told_again()
 
     def failed(self, fault: DejaError) -> None:

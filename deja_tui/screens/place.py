@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from deja_tui.console.actions import PLACES
-from deja_tui.engine.objects import QueueRow
 from deja_tui.errors import DejaError
 from deja_tui.present.line import Line, Part, Span, line, width
 from deja_tui.present.words import age
@@ -108,15 +109,15 @@ class PlaceScreen(DejaScreen):
 
     def do_walk(self) -> None:
         """Walk the pending recommendations; a walk that was left goes on where it stopped."""
-        self.ask("walk", lambda reviews: reviews.queue("pending"), self.start_walk)
+        self.ask("walk", lambda reviews: reviews.addresses("pending"), self.start_walk)
 
-    def start_walk(self, rows: list[QueueRow]) -> None:
+    def start_walk(self, addresses: Sequence[str]) -> None:
         from deja_tui.screens.walker import WalkerScreen
 
-        if not rows:
+        if not addresses:
             self.say("nothing waits for a decision")
             return
-        self.app.push_screen(WalkerScreen([row.address for row in rows]), lambda _: self.reload())
+        self.app.push_screen(WalkerScreen(list(addresses)), lambda _: self.reload())
 
     def do_quit(self) -> None:
         self.console_app.leave()

@@ -135,7 +135,7 @@ class SessionsScreen(FilteringScreen):
         self.told_again()
         # many recommendations take longer than a list may: their column, and their number, come when they come
         memory = self.memory
-        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, self.failed, slow=True)
+        self.ask("citing", lambda _: memory.sessions.citing(), self.cited, self.failed, filling=True)
         self.count_pending()
         if self.opening and self.is_current:
             opening, self.opening = self.opening, ""

@@ -7,6 +7,7 @@ act; a file without it answers as if it were empty (D36).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -101,8 +102,8 @@ def put(db: apsw.Connection, row: LedgerEntry) -> None:
     """
     if row.severity not in _RANKS:
         raise ValidationError("VAL-E001", f"severity is one of {', '.join(_RANKS)}")
-    if not exists(db):
-        schema.run(db, schema.LEDGER)
+    if scalar(db, "SELECT 1 FROM sqlite_schema WHERE name = 'l_analyzer'") is None:
+        schema.run(db, schema.LEDGER)  # the table, or the index that a file of an older version lacks
     db.execute(
         _PUT,
         (
@@ -181,6 +182,18 @@ def listed(
         where.append(f"analyzer IN ({', '.join('?' * len(named))})")
     first = "" if limit is None else f" LIMIT {int(limit)}"
     return _select(db, f"{'WHERE ' + ' AND '.join(where) if where else ''} {_ORDER}{first}", tuple(values))
+
+
+_ABOUT: Final = f"""
+WHERE replaced_by IS NULL AND (
+  address IN (SELECT unhex(value) FROM json_each(?)) OR target_ref IN (SELECT value FROM json_each(?))
+) {_ORDER}
+"""
+
+
+def about(db: apsw.Connection, addresses: Iterable[str], targets: Iterable[str]) -> list[LedgerRow]:
+    """Rows in queue order that have one of these addresses or are about one of these targets, replaced ones left out."""
+    return _select(db, _ABOUT, (json.dumps(sorted(addresses)), json.dumps(sorted(targets))))
 
 
 _TALLY: Final = """

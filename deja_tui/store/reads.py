@@ -436,6 +436,11 @@ class Reads(ABC):
         )
 
     @coded
+    def ledger_about(self, addresses: Iterable[str], targets: Iterable[str]) -> list[LedgerRow]:
+        """Rows in queue order that have one of these addresses or are about one of these targets."""
+        return ledgers.about(self.reading(), addresses, targets)
+
+    @coded
     def ledger_tally(self) -> list[Tallied]:
         """How many rows there are of each analyzer, severity and status, replaced ones left out."""
         return ledgers.tally(self.reading())

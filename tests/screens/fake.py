@@ -113,13 +113,16 @@ class FakeReviews:
     def mark_applied(self, address: str, *, because: str) -> Receipt:
         return self.move("mark_applied", address, because)
 
+    def addresses(self, status: str = "pending") -> list[str]:
+        return [row.address for row in self.queue(status)]
+
     def tally(self) -> list[Tallied]:
         self.stumble("tally")
         found = Counter((row.analyzer, row.severity, row.status, row.foreign) for row in self.queue(None))
         return [Tallied(*key, count, NOW) for key, count in sorted(found.items())]
 
     def health(self, *, quick: bool = False) -> Health:
-        self.stumble("health")
+        self.stumble("health" if quick else "look")
         return self.standing
 
     def outcomes(self) -> Sequence[Reviewed]:
@@ -127,7 +130,7 @@ class FakeReviews:
         return self.measured
 
     def analyzers(self, *, quick: bool = False) -> Sequence[AnalyzerState]:
-        self.stumble("analyzers")
+        self.stumble("analyzers" if quick else "look")
         return self.standing.analyzers
 
     def configure(self, analyzer: str, *, because: str, **parts: Any) -> Sequence[ConfigChange]:

@@ -160,7 +160,8 @@ async def test_w_walks_from_here_too() -> None:
 async def test_a_failed_reading_is_told_and_r_reads_again() -> None:
     """Code, sentence, next step; nothing is made up meanwhile."""
     reviews = FakeReviews()
-    reviews.faults["health"] = DejaError("STO-E004", "the file is locked by another writer", "try again")
+    fault = DejaError("STO-E004", "the file is locked by another writer", "try again")
+    reviews.faults |= {"health": fault, "look": fault}
     async with console(reviews, at="overview") as user:
         assert user.flash.startswith("STO-E004")
         assert "Nothing could be read" in user.text
