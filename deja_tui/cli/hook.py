@@ -40,6 +40,7 @@ or nothing, and always end with status 0. print writes the lines for the agent's
 Example: deja hook print claude-code
 """
 _EXIT_USAGE: Final = 64
+_VERBS: Final = ("recall", "capture", "session-end", "print")
 
 
 class _Usage(Exception):
@@ -70,8 +71,8 @@ def hook(argv: list[str]) -> int:
 
 
 def _run(verb: str, words: list[str]) -> None:
-    if verb not in ("recall", "capture", "session-end"):
-        raise _Usage("recall, capture, session-end or print")
+    if verb not in _VERBS[:3]:
+        raise _Usage(f"recall, capture, session-end or print{_near(verb, _VERBS)}")
     options = _options(words)
     event = _event()
     if verb == "recall":
@@ -240,7 +241,13 @@ def _write(value: Mapping[str, Any]) -> None:
 def _capture(event: Mapping[str, Any], options: Mapping[str, str]) -> None:
     if not event:
         return
-    spooled = _captured(event, options)
+    try:
+        spooled = _captured(event, options)
+    except OSError as fault:
+        log("capture", "nothing-kept", type(fault).__name__)
+        told = "deja: neither the memory nor the folder beside it can be written; what a transcript holds is read again."
+        _write({"systemMessage": told})
+        return
     if spooled:
         told = (
             f"deja: the memory could not be written; {spooled} captured items wait beside it and go in later."
@@ -341,11 +348,15 @@ def _lines_for(what: str, db: str, namespace: str | None) -> list[str]:
         from deja_tui.capture import wiring_mcp
 
         return wiring_mcp.mcp(db, namespace)
+    raise _Usage(f"print what? claude-code or mcp{_near(what, ('claude-code', 'mcp'))}")
+
+
+def _near(word: str, words: Sequence[str]) -> str:
+    """What was meant, at the end of a sentence."""
     from difflib import get_close_matches
 
-    near = get_close_matches(what, ("claude-code", "mcp"), 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise _Usage(f"print what? claude-code or mcp{hint}")
+    near = get_close_matches(word, words, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 # --- what happened, for a person who asked ----------------------------------------------------------

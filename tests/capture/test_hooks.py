@@ -572,3 +572,12 @@ def test_the_quick_gate_is_the_gate_of_the_run(tmp_path: Path) -> None:
             if step == 40:
                 memory.loop.run()
     assert not grown.is_gate_shut(str(tmp_path / "none.deja"), 20, 3)
+
+
+def test_where_nothing_can_be_written_the_agent_is_told(tmp_path: Path) -> None:
+    """HOOK-1, HOOK-3: neither memory nor spool can be written: status 0 and one sentence; no file is a folder."""
+    blocked = tmp_path / "file"
+    blocked.write_text("no folder")
+    done = hook("capture", failure(), blocked / "m.deja")
+    assert "read again" in json.loads(done.stdout)["systemMessage"]
+    assert blocked.read_text() == "no folder"
