@@ -238,7 +238,7 @@ def show(address: str, db: Path | None, actor: str, as_json: bool) -> None:
         output.lines(detail_lines(found, now, output.width()))
 
 
-def _decide(
+def decide(
     verb: str,
     address: str,
     because: str,
@@ -247,6 +247,7 @@ def _decide(
     as_json: bool,
     **more: Any,
 ) -> None:
+    """Carry out one decision about one recommendation and tell its receipt. ``verb``: the method of `Loop`."""
     from deja_tui.present.plain import receipt_lines
 
     with open_memory(db, actor=actor) as memory:
@@ -266,7 +267,7 @@ def _decision(verb: str, help_: str) -> click.Command:
     @with_file
     @with_format
     def command(address: str, because: str, db: Path | None, actor: str, as_json: bool) -> None:
-        _decide(verb, address, because, db, actor, as_json)
+        decide(verb, address, because, db, actor, as_json)
 
     return command
 
@@ -304,7 +305,7 @@ def apply(
         raise click.UsageError("Missing option '--because'.")
     else:
         flag = {"allow_destructive": allow_destructive}
-        _decide("apply", address, because, db, actor, as_json, **flag)
+        decide("apply", address, because, db, actor, as_json, **flag)
 
 
 def _dry_run(address: str, allow_destructive: bool, db: Path | None, actor: str, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from deja_tui.cli import output
+from deja_tui.cli.loop import decide
 from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format
 from deja_tui.cli.placing import option
 from deja_tui.errors import ValidationError
@@ -31,7 +32,7 @@ def approve(
 
     Example: deja loop approve 3c262f04 --choice 1 --because 'the newer value is right'
     """
-    _decide("approve", address, because, db, actor, as_json, choice=choice or 0)
+    decide("approve", address, because, db, actor, as_json, choice=choice or 0)
 
 
 @click.command("mark-applied")
@@ -44,20 +45,7 @@ def mark_applied(address: str, because: str, db: Path | None, actor: str, as_jso
 
     Example: deja loop mark-applied 3c262f04 --because 'edited AGENTS.md in the repository'
     """
-    _decide("mark_applied", address, because, db, actor, as_json)
-
-
-def _decide(
-    verb: str, address: str, because: str, db: Path | None, actor: str, as_json: bool, **more: Any
-) -> None:
-    from deja_tui.present.plain import receipt_lines
-
-    with open_memory(db, actor=actor) as memory:
-        found = getattr(memory.loop, verb)(address, because=because, **more)
-    if as_json:
-        output.as_json(output.receipt(found))
-    else:
-        output.lines(receipt_lines(found, output.width()))
+    decide("mark_applied", address, because, db, actor, as_json)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from deja_tui.engine import cal_writer
-from deja_tui.engine.draft import MAX_EVIDENCE
+from deja_tui.engine.draft import MAX_EVIDENCE, Draft
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12
 from deja_tui.engine.operations import MAX_BYTES, MAX_OPERATIONS, Alternative, Retire, canonical, size
@@ -105,6 +105,45 @@ def one_stays(
         for label, keep in zip(labels(kept), kept, strict=True)
     )
     return alternatives, len(group) - 1 - len(alternatives[0].operations)
+
+
+def of_values(
+    values: Sequence[Sequence[StoredGrain]],
+    group: Sequence[StoredGrain],
+    choices: tuple[tuple[Alternative, ...], int],
+    *,
+    action: str,
+    template_id: str,
+    args: Mapping[str, Any],
+    asked: Sequence[str],
+    metric: Mapping[str, Any] | None = None,
+) -> Draft:
+    """The finding that one key has several values: which of them stays is the reviewer's choice (D20).
+
+    Args:
+        values: the members by value, the value that stays by default last. group: all members.
+        choices: the alternatives, and how many members they leave (`one_stays`).
+        args: of the template, besides subject, relation and the line of values.
+        asked: the fields by which a query finds the members. metric: of the key, besides its name parts.
+    """
+    namespace, subject, relation, _ = fact_key(values[-1][-1])
+    alternatives, left = choices
+    key = {"subject": subject, "relation": relation}
+    return Draft(
+        target_ref=entity(namespace, subject, relation),
+        action=action,
+        template_id=template_id,
+        args={**key, **args, "values": values_line([value[-1] for value in values])},
+        severity="medium",
+        operations=alternatives[0].operations,
+        alternatives=alternatives,
+        evidence=cited(values),
+        evidence_total=len(group),
+        newest_evidence=None,
+        evidence_query=query_of(group, asked),
+        remaining=left,
+        metric=None if metric is None else {**metric, "n": len(group), "namespace": namespace, **key},
+    )
 
 
 def query_of(group: Sequence[StoredGrain], names: Sequence[str]) -> str | None:

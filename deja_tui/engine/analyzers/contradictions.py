@@ -20,7 +20,7 @@ from typing import Any, Final
 from deja_tui.engine import cal_writer
 from deja_tui.engine.analyzer import DAY_MS, Context, Manifest, Param
 from deja_tui.engine.draft import MAX_EVIDENCE, Draft
-from deja_tui.engine.fact_drafts import by_value, cited, entity, one_stays, query_of, values_line
+from deja_tui.engine.fact_drafts import by_value, entity, of_values, one_stays
 from deja_tui.engine.fact_views import holds_at, moment
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.substrate import RelationCount, StoredGrain
@@ -129,36 +129,19 @@ def _draft(group: Sequence[StoredGrain], now_ms: int) -> Draft:
     # values that hold come last, so that one of them is what stays unless the reviewer chooses otherwise
     values = sorted(by_value(group), key=lambda value: _holds(value, now_ms))
     ended = sum(not _holds(value, now_ms) for value in values)
-    namespace, subject, relation, _ = fact_key(values[-1][-1])
-    alternatives, left = one_stays(values, group)
-    return Draft(
-        target_ref=entity(namespace, subject, relation),
+    return of_values(
+        values,
+        group,
+        one_stays(values, group),
         action=ACTION,
         template_id="contradiction.ended" if ended else "contradiction.functional",
-        args={
-            "subject": subject,
-            "relation": relation,
-            "count": len(values),
-            **({"ended": ended} if ended else {}),
-            "values": values_line([value[-1] for value in values]),
-        },
-        severity="medium",
-        operations=alternatives[0].operations,
-        alternatives=alternatives,
-        evidence=cited(values),
-        evidence_total=len(group),
-        newest_evidence=None,
-        evidence_query=query_of(group, ("subject", "relation")),
-        remaining=left,
+        args={"count": len(values), **({"ended": ended} if ended else {})},
+        asked=("subject", "relation"),
         metric={
             "metric": METRIC,
             "baseline": 0.0,
             "unit": "count",
-            "n": len(group),
             "window": "live",
-            "namespace": namespace,
-            "subject": subject,
-            "relation": relation,
             "review_after_ms": DAY_MS,
             "horizons_ms": list(HORIZONS_MS),
         },

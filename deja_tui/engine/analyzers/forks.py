@@ -21,17 +21,7 @@ from typing import Final
 
 from deja_tui.engine.analyzer import Context, Manifest
 from deja_tui.engine.draft import Draft
-from deja_tui.engine.fact_drafts import (
-    MAX_CHOICES,
-    by_value,
-    carried,
-    cited,
-    entity,
-    labels,
-    one_stays,
-    query_of,
-    values_line,
-)
+from deja_tui.engine.fact_drafts import MAX_CHOICES, by_value, carried, labels, of_values, one_stays
 from deja_tui.engine.fact_views import holds_at
 from deja_tui.engine.objects import Activation
 from deja_tui.engine.operations import MAX_BYTES, Alternative, Merge, Operation, size
@@ -79,27 +69,15 @@ def _forked(ctx: Context, after: int) -> Iterable[list[StoredGrain]]:
 
 def _draft(tips: Sequence[StoredGrain]) -> Draft:
     values = by_value(tips)
-    namespace, subject, relation, _ = fact_key(values[-1][-1])
-    alternatives, left = _merges(values) or one_stays(values, tips)
-    return Draft(
-        target_ref=entity(namespace, subject, relation),
+    _, subject, relation, _ = fact_key(values[-1][-1])
+    return of_values(
+        values,
+        tips,
+        _merges(values) or one_stays(values, tips),
         action=ACTION,
         template_id="fork.multi_head",
-        args={
-            "subject": subject,
-            "relation": relation,
-            "entity": f"{subject}/{relation}",
-            "count": len(tips),
-            "values": values_line([value[-1] for value in values]),
-        },
-        severity="medium",
-        operations=alternatives[0].operations,
-        alternatives=alternatives,
-        evidence=cited(values),
-        evidence_total=len(tips),
-        newest_evidence=None,
-        evidence_query=query_of(tips, ("subject", "relation", "object")),
-        remaining=left,
+        args={"entity": f"{subject}/{relation}", "count": len(tips)},
+        asked=("subject", "relation", "object"),
     )
 
 
