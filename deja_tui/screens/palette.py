@@ -70,7 +70,7 @@ class PaletteScreen(DejaScreen):
         why_not = self.below.why_off(action)
         if why_not:
             return line(Span(f"{key} {action.title}", "dim"), Span("  off", "warning"))
-        return line(Span(key, "key"), f" {action.title}", Span(f"  {action.id}", "dim"))
+        return line(Span(key, "key"), f" {action.title}")
 
     # --- keys ---------------------------------------------------------------------------------------
 
