@@ -10,6 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
 
@@ -172,3 +173,11 @@ class DejaError(Exception):
 
 class ValidationError(DejaError):
     """A value the caller gave was refused (``VAL-…``)."""
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A question that names the one of ``words`` which is spelt most like ``word``, with a blank behind it; "": none is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(words), n=1)
+    return f"did you mean {near[0]}? " if near else ""

@@ -29,7 +29,7 @@ INTERRUPTED = "interrupted: the memory is whole; what was done stays, what was n
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run one verb and leave the process with its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _file_last(list(sys.argv[1:] if argv is None else argv))
     if words[:1] == ["hook"]:
         _run_hook(words)
     if words[:1] in (["ui"], ["demo"]):
@@ -37,6 +37,18 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if ended is not None:
             sys.exit(ended)
     sys.exit(run(words))
+
+
+def _file_last(words: list[str]) -> list[str]:
+    """``--db FILE`` stands before a verb, too; without one it is ``next`` of that file, as `deja` alone is."""
+    first, sign, named = words[0].partition("=") if words else ("", "", "")
+    if first not in ("--db", "-d") or not (sign or words[1:]):
+        return words
+    file, rest = (named, words[1:]) if sign else (words[1], words[2:])
+    if not rest or (rest[0].startswith("-") and not {"-h", "--help", "-V", "--version"} & set(rest)):
+        rest = ["next", *rest]
+    end = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:end], "--db", file, *rest[end:]] if rest[0][:1] != "-" else rest
 
 
 def _run_hook(words: list[str]) -> NoReturn:

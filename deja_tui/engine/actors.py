@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from deja_tui.engine.faults import LoopError
-from deja_tui.errors import ValidationError
+from deja_tui.errors import ValidationError, did_you_mean
 
 RIGHTS: Final = ("read", "write", "review", "apply", "admin")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}\Z")
@@ -39,7 +39,10 @@ class Caller:
                 "VAL-E003", "actors beginning with engine:, policy:, command: or llm: are the engine's own"
             )
         if not self.rights.issubset(RIGHTS):
-            raise ValidationError("VAL-E001", "scopes are " + ", ".join(RIGHTS), "give a comma list of these")
+            odd = next(one for one in self.rights if one not in RIGHTS)
+            meant = did_you_mean(str(odd), RIGHTS)
+            told = f"{meant}give a comma list of these"
+            raise ValidationError("VAL-E001", "scopes are " + ", ".join(RIGHTS), told)
 
     def may(self, right: str) -> bool:
         return right in self.rights or "admin" in self.rights

@@ -25,6 +25,7 @@ from deja_tui.engine.faults import LoopError
 from deja_tui.engine.objects import SEVERITIES
 from deja_tui.engine.policy import Policy, stricter
 from deja_tui.engine.substrate import LOOP_NAMESPACE, NewGrain, StoredGrain, Substrate, is_reserved
+from deja_tui.errors import did_you_mean
 from deja_tui.text import clean, door, fold
 from deja_tui.text import reason as as_reason
 
@@ -104,7 +105,9 @@ def named(manifests: Sequence[Manifest], name: str) -> Manifest:
         if len(found) == 1:
             return found[0]
     known = ", ".join(one.id for one in manifests)
-    raise LoopError("LOP-E033", f"there is no analyzer {clean(told, 64)}", f"known: {known}")
+    short = told.removeprefix("loop.").rsplit("/", 1)[0]
+    meant = did_you_mean(short, [names[2] for names in spelt])
+    raise LoopError("LOP-E033", f"there is no analyzer {clean(told, 64)}", f"{meant}known: {known}")
 
 
 # --- reading -----------------------------------------------------------------------------------------

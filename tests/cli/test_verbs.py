@@ -20,7 +20,7 @@ import pytest
 from deja_tui import Memory
 from deja_tui.cli import nearest
 from deja_tui.cli.app import deja as root
-from deja_tui.cli.main import run
+from deja_tui.cli.main import _file_last, run
 from deja_tui.cli.ui import _parser
 from deja_tui.documents import Documents
 from deja_tui.errors import DejaError
@@ -146,7 +146,9 @@ def parse(group: click.Group, argv: list[str], parent: click.Context | None = No
         (["ui", "--telemetry", "ful"], "full"), (["ui", "--read-onyl"], "--read-only"),
         (["import", "claud-code", "x"], "claude-code"), (["undo", "x"], "deja loop rollback"),
         (["aprove"], "deja loop approve"), (["loop", "undo"], "deja loop rollback"), (["receipt"], "deja audit show"),
-        (["queu"], "deja loop list"),
+        (["queu"], "deja loop list"), (["recall", "--type", "fatc"], "fact"),
+        (["loop", "schedule", "--print", "--every", "6h", "--os", "crn"], "cron"),
+        (["init", "--framework", "claud-code"], "claude-code"), (["forget-older", "2020", "--type", "evnt"], "event"),
     ],
 )  # fmt: skip
 def test_a_word_that_is_none_names_the_nearest(deja: Deja, argv: list[str], told: str) -> None:
@@ -166,6 +168,46 @@ def test_every_other_word_leads_to_a_verb() -> None:
             verb, *rest = told.split()
             assert verb in root.verbs
             assert not rest or rest[0] in getattr(root.get_command(click.Context(root), verb), "verbs", {})
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["why", "tool_failur"], "tool_failure"), (["loop", "run", "--only", "loop.tool_failur/1"], "tool_failure"),
+        (["loop", "enable", "skil_stall", "--because", "x"], "skill_stall"),
+        (["loop", "set", "tool_failure.min_cuont=3", "--because", "x"], "min_count"),
+        (["mcp", "--scopes", "reed"], "read"),
+    ],
+)  # fmt: skip
+def test_a_name_that_the_file_must_know_names_the_nearest(
+    deja: Deja, demo: Path, argv: list[str], told: str
+) -> None:
+    """Analyzers, their parameters, rights: exit 1, a code, and the word that was meant."""
+    done = deja(*argv, "--db", demo)
+    assert done.code == 1
+    assert f"did you mean {told}?" in done.err
+    assert not done.out
+
+
+def test_a_hook_that_is_none_names_the_nearest(deja: Deja) -> None:
+    """And ends well all the same (HOOK-1)."""
+    done = deja("hook", "captur")
+    assert (done.code, done.out) == (0, "")
+    assert "did you mean 'capture'?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["--db", "f"], ["next", "--db", "f"]), (["--db=f"], ["next", "--db", "f"]), (["-d", "f", "loop", "list"], ["loop", "list", "--db", "f"]),
+        (["--db", "f", "--format", "json"], ["next", "--format", "json", "--db", "f"]), (["--db", "f", "ui"], ["ui", "--db", "f"]),
+        (["--db", "f", "add", "--", "-a", "b", "c"], ["add", "--db", "f", "--", "-a", "b", "c"]), (["--db"], ["--db"]),
+        (["--db", "f", "--help"], ["--help"]), (["stats", "--db", "f"], ["stats", "--db", "f"]), ([], []),
+    ],
+)  # fmt: skip
+def test_the_file_may_stand_first(words: list[str], meant: list[str]) -> None:
+    """`deja --db FILE` is `deja` on that file, and a verb behind it takes it."""
+    assert _file_last(words) == meant
 
 
 # --- shells ---------------------------------------------------------------------------------------------
