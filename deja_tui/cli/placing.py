@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
-from deja_tui.cli import output
+from deja_tui.text import clean
 
 _ELSEWHERE: Final = ("demo", "completion", "ui")
 """Verbs without ``--db``: they name their file, or need none."""
@@ -24,7 +25,7 @@ _ARGUMENT: Final = re.compile(
 
 def option(db: Path | None) -> str:
     """`` --db FILE`` as a shell takes it; nothing where the verb was not told a file, because the next one finds the same."""
-    return "" if db is None else f" --db {output.place(db)}"
+    return "" if db is None else f" --db {clean(quote(str(db)))}"
 
 
 def placed(told: str, db: Path | None) -> str:
