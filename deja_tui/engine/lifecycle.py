@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from deja_tui.engine import apply as applying
@@ -495,6 +496,13 @@ def record_first(substrate: Substrate, address: str, entry: AuditEntry) -> None:
     """
     if views.caches_ledger(substrate):
         views.ledger_put(substrate, audit.first_row(substrate, address, entry))
+
+
+def record_replaced(substrate: Substrate, row: LedgerRow, by: str) -> None:
+    """As `record`, for the pending ``row`` that a refresh superseded just now: its trail has not grown, and to derive it
+    would read the trails of all others, once for each refresh of a run."""
+    if views.caches_ledger(substrate):
+        views.ledger_put(substrate, replace(row, replaced_by=by))
 
 
 def _body(substrate: Substrate, address: str) -> Recommendation:

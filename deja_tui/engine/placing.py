@@ -175,7 +175,7 @@ def propose(
     if not put.new:
         raise LoopError("LOP-E001", "the very bytes of this recommendation are already here", "run it again")
     if refreshes:
-        lifecycle.record(substrate, refreshes.address)
+        lifecycle.record_replaced(substrate, refreshes, put.address)
     creator = creator_of(manifest)
     entry = audit.write(
         substrate,

@@ -137,6 +137,7 @@ CREATE TABLE IF NOT EXISTS ledger(
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS l_queue ON ledger(status, rank DESC, since, identity, address) WHERE replaced_by IS NULL;
 CREATE INDEX IF NOT EXISTS l_identity ON ledger(identity);
+CREATE INDEX IF NOT EXISTS l_analyzer ON ledger(analyzer, status) WHERE replaced_by IS NULL;
 """
 """Derived, and made by the first governed act (D1, D36)."""
 

@@ -71,6 +71,8 @@ def test_a_growing_cluster_is_refreshed_and_stays_one_finding(memory: Substrate)
     assert read_recommendation(grain).refreshes == old
     assert reports.show(memory, old, ANA).recommendation.address == new, "an old link shows the new one"
     assert reports.chain(memory, new).verified
+    if views.caches_ledger(memory):
+        assert views.ledger_row(memory, old) == audit.derive(memory, old), "what is cached is what is derived"
 
 
 def test_a_problem_that_is_gone_closes_by_itself(memory: Substrate) -> None:

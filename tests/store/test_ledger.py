@@ -8,6 +8,8 @@ from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 
+import apsw
+
 from deja_tui.engine import substrate
 from deja_tui.store.ledger import LedgerRow
 from deja_tui.store.memory import Store
@@ -48,6 +50,19 @@ def test_the_table_is_made_by_the_first_governed_act(store: Store) -> None:
     store.ledger_put(kept)
     assert "ledger" in everything(store)
     assert store.ledger_get(kept.address) == kept
+
+
+def test_a_file_of_an_older_version_gains_the_index_by_analyzer(store: Store, path: Path) -> None:
+    """It is whole without it, and the next act of the engine makes it."""
+    store.ledger_put(row())
+    with apsw.Connection(str(path)) as db:
+        db.execute("DROP INDEX l_analyzer")
+    assert store.verify() == ()
+    store.ledger_put(row(analyzer="b"))
+    assert [one.analyzer for one in store.ledger_list(analyzers=["b"])] == ["b"]
+    assert "l_analyzer" in {
+        name for (name,) in apsw.Connection(str(path)).execute("SELECT name FROM sqlite_schema")
+    }
 
 
 def test_a_reading_store_lists_a_file_without_the_table(path: Path) -> None:
