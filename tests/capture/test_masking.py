@@ -170,7 +170,7 @@ def test_what_a_person_adds_keeps_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_an_importer_leaves_nothing_for_a_second_look(kind: str) -> None:
     """DESK-1: the driver stores what an importer gives as it comes, so no text of it may still hold a secret."""
-    source, path = registry.source(kind), shared(SAMPLES[kind])
+    source, path = registry.source(kind), shared(f"samples/{SAMPLES[kind]}")
     for items in source.read(path, FileReport("f", source.figures()), NOW):
         for item in items:
             assert not redact([item.source_key, item.fields])[1], item.source_key
