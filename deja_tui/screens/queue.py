@@ -19,7 +19,7 @@ from deja_tui.errors import DejaError
 from deja_tui.present import recommendation as shown
 from deja_tui.present.card import card
 from deja_tui.present.change import HANG, change
-from deja_tui.present.health import short_id, told
+from deja_tui.present.health import command_of, further_back, short_id, told
 from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.overview import runs
 from deja_tui.present.words import age, fenced, plural, short
@@ -299,6 +299,9 @@ class QueueScreen(WorkingScreen):
             line(Span(" waits:      ", "dim"), f"{short_id(one.id)} ", told(one.activation, health.at))
             for one in nearest[:3]
         ]
+        if wider := further_back(health):
+            file = self.console_app.quoted_file
+            lines.append(line(Span(" look back:  ", "dim"), command_of(wider[0], file)))
         return [*lines, line()]
 
     def ask_standing(self) -> None:

@@ -33,11 +33,13 @@ async def test_an_empty_queue_says_what_is_new_what_is_waited_for_and_r_runs_any
     """Counts, the nearest analyzer with what it needs, and the run from here."""
     reviews = FakeReviews([])
     first, *rest = reviews.standing.analyzers
-    waits = replace(first, activation=Activation("below_threshold", 12, 50, "grains"))
+    wider = "deja loop set tool_failure.window_days=180 --because 'old logs'"
+    waits = replace(first, activation=Activation("below_threshold", 12, 50, "grains", older=5), next=wider)
     reviews.standing = replace(reviews.standing, analyzers=(waits, *rest))
     async with console(reviews) as user:
         assert " new:        1 grain and 0 errors, since the run 2h ago" in user.rows
         assert any(row.startswith(" waits:") and "50" in row and "12" in row for row in user.rows)
+        assert f" look back: {wider} --db {FILE} " in " ".join(user.text.split())
         assert f" look again: R, or deja loop run --db {FILE}" in user.rows
         assert "R run" in user.hints
         await user.press("R")
