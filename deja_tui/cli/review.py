@@ -17,6 +17,7 @@ from typing import Any, Final
 import click
 
 from deja_tui.cli import output
+from deja_tui.cli.next import of_the_loop
 from deja_tui.cli.options import open_memory, with_file
 from deja_tui.cli.placing import option
 from deja_tui.engine.objects import Detail, Receipt
@@ -197,7 +198,8 @@ def review(db: Path | None, actor: str, allow_destructive: bool) -> None:
     with open_memory(db, actor=actor) as memory:
         rows = memory.loop.queue("pending")
         if not rows:
-            output.lines(["Nothing to review.", f"next: deja loop run{option(db)}"])
+            step = next(of_the_loop(memory.loop.health(), option(db)))
+            output.lines([f"Nothing to review. {step.told}", f"  {step.command}"])
             return
         walk = Walk(memory.loop, memory.clock, _ask, allow_destructive)
         walk.through([row.address for row in rows])

@@ -99,7 +99,8 @@ def test_an_empty_queue_says_so(deja: Deja, tmp_path: Path) -> None:
     path = tmp_path / "a.deja"
     deja("init", "--db", path)
     done = deja("review", "--db", path)
-    assert (done.code, done.out) == (0, f"Nothing to review.\nnext: deja loop run --db {path}\n")
+    told = "The analyzers have not looked at it yet"
+    assert (done.code, done.out) == (0, f"Nothing to review. {told}:\n  deja loop run --db {path}\n")
 
 
 def test_a_sentence_at_a_choice_decides_nothing(review: Review, demo: Path) -> None:
