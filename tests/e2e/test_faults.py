@@ -111,7 +111,7 @@ def test_kill_later(tmp_path: Path) -> None:
     done = child(WHOLE_PATH, whole, 0, CALLS, **clock)
     assert done.returncode == 0, done.stderr
     statements, wanted = int(done.stderr.split()[-1]), state(whole)
-    step = max(1, statements // 120)
+    step = int(os.environ.get("DEJA_FUZZ_STEP", max(1, statements // 120)))
     rounds = kills = 0
     for fatal in range(1, statements, step):
         path = tmp_path / "killed.deja"
