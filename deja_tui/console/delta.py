@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import compress
+from operator import ne
 from typing import Final
 
 from deja_tui.console.grid import PLAIN, VISIBLE, Cell, Grid, Style, doubtful, width
@@ -26,6 +28,8 @@ _JOIN: Final = 8  # a longer gap of equal cells is jumped over without asking wh
 _LEAST_MOVED: Final = 3
 _LEAST_SAVED: Final = 24  # bytes of the sequence that scrolls
 _MOVE: Final = 6  # bytes that place the cursor
+_DRESS: Final = 9  # bytes of a colour
+_TRIED: Final = 3  # distances that rows may have moved by
 _WORTH: Final = 8  # blanks from which on a row may be erased first
 _EDGE: Final = -2  # the cursor stands in the last column or behind it: terminals differ
 _UNKNOWN: Final[Cell] = ("\0", PLAIN)  # a cell that is like none that can be wanted
@@ -266,49 +270,56 @@ def _whole_row(wanted: Grid, y: int, pen: Pen) -> None:
 
 
 def _shift(shown: Grid, wanted: Grid, changed: list[int], pen: Pen) -> None:
-    """Scroll a block of rows when most of it is there already, a few rows away (DELTA-2)."""
-    best: tuple[int, int, int, int] | None = None
-    first, last = changed[0], changed[-1]
+    """Scroll the block of rows by which most is saved, when much of it is there already, a few rows away (DELTA-2)."""
     places: dict[tuple[Cell, ...], list[int]] = {}
-    for y in range(first, last + 1):
+    for y in range(changed[0], changed[-1] + 1):
         if not doubtful(shown.rows[y]):
             places.setdefault(tuple(shown.rows[y]), []).append(y)
-    moved: dict[int, list[int]] = {}
+    moved: dict[int, int] = {}
     for y in changed:
         if doubtful(wanted.rows[y]) or all(cell == wanted.rows[y][0] for cell in wanted.rows[y]):
             continue
         for from_ in places.get(tuple(wanted.rows[y]), ()):
             if from_ != y:
-                moved.setdefault(from_ - y, []).append(y)
-    for by, rows in moved.items():
-        if len(rows) < _LEAST_MOVED:
-            continue
-        top, bottom = (rows[0], rows[-1] + by) if by > 0 else (rows[0] + by, rows[-1])
-        # A row at the end of the block may have changed only a little: it may be worth to take it along.
-        for more in (0, 1):
-            up, down = (top, bottom + more) if by > 0 else (top - more, bottom)
-            if up >= 0 and down < wanted.lines:
-                saved = _saved(shown, wanted, up, down, by)
-                if best is None or saved > best[0]:
-                    best = (saved, up, down, by)
-    if best and best[0] > _LEAST_SAVED:
-        _, top, bottom, by = best
+                moved[from_ - y] = moved.get(from_ - y, 0) + 1
+    stay = [_cost(old, new) for old, new in zip(shown.rows, wanted.rows, strict=True)]
+    likely = sorted((by for by, rows in moved.items() if rows >= _LEAST_MOVED), key=lambda by: -moved[by])
+    found = [_block(shown, wanted, by, stay) for by in likely[:_TRIED]]
+    saved, top, bottom, by = max(found, default=(0, 0, 0, 0))
+    if saved > _LEAST_SAVED:
         _scroll(shown, top, bottom, by, pen)
 
 
-def _saved(shown: Grid, wanted: Grid, top: int, bottom: int, by: int) -> int:
-    """About how many bytes need not be sent after the rows ``top`` to ``bottom`` moved up by ``by``."""
+def _block(shown: Grid, wanted: Grid, by: int, stay: list[int]) -> tuple[int, int, int, int]:
+    """About how many bytes are saved by moving which rows up by ``by``: the saving, top and bottom of the block, ``by``.
+
+    ``stay`` is what each row costs where nothing moves. Rows that come in at an end of the block are written whole.
+    """
     void = [_UNKNOWN] * wanted.columns
-    saved = 0
-    for y in range(top, bottom + 1):
-        source = shown.rows[y + by] if top <= y + by <= bottom else void
-        saved += _cost(shown.rows[y], wanted.rows[y]) - _cost(source, wanted.rows[y])
-    return saved
+    lines, count = wanted.lines, abs(by)
+    best = (0, 0, 0, by)
+    start, gained = 0, 0
+    # Along the rows that get another's content the best stretch is the one whose sum of savings is greatest.
+    for y in range(max(0, -by), lines - max(0, by)):
+        if gained <= 0:
+            start, gained = y, 0
+        gained += stay[y] - _cost(shown.rows[y + by], wanted.rows[y])
+        came_in = range(y + 1, y + 1 + count) if by > 0 else range(start - count, start)
+        if gained > best[0]:
+            saved = gained + sum(stay[row] - _cost(void, wanted.rows[row]) for row in came_in)
+            if saved > best[0]:
+                top, bottom = (start, y + by) if by > 0 else (start + by, y)
+                best = (saved, top, bottom, by)
+    return best
 
 
 def _cost(old: list[Cell], new: list[Cell]) -> int:
-    """About how many bytes one row costs: to get there, and its changed cells."""
-    return 0 if old == new else _MOVE + sum(a != b for a, b in zip(old, new, strict=True))
+    """About how many bytes one row costs: to get there, its changed cells, a colour for each of their styles."""
+    if old == new:
+        return 0
+    fresh = list(compress(new, map(ne, old, new)))
+    blanks = sum(char == " " for char, _ in fresh)
+    return _MOVE + len(fresh) - max(0, blanks - _WORTH) + _DRESS * len({style for _, style in fresh})
 
 
 def _scroll(shown: Grid, top: int, bottom: int, by: int, pen: Pen) -> None:

@@ -174,11 +174,11 @@ def heading(title: str, room: int, *, meaning: str = "heading", rule: str = "-")
 
 
 def joined(parts: Iterable[Part], between: str = " · ") -> Line:
-    """Parts with a separator between them."""
+    """Parts with a separator between them, in the colour of plain text: one of its own would cost more bytes than a name."""
     out: list[Part] = []
     for part in parts:
         if out:
-            out.append(Span(between, "dim"))
+            out.append(between)
         out.append(part)
     return line(*out)
 

@@ -29,6 +29,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
+        self.heard = 0.0  # when the last bytes came, monotonic seconds
         self.status: int | None = None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -88,6 +89,7 @@ class Terminal:
             if self.status is None:
                 self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
             return False
+        self.heard = time.monotonic()
         self.raw += data
         self.stream.feed(data)
         return True
