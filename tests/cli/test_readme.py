@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from deja_tui.capture.registry import MODULES
+from deja_tui.cli.app import deja as deja_verbs
 from tests.cli.conftest import Deja
 from tests.support import ROOT, shared
 
@@ -53,6 +56,25 @@ def test_every_command_of_the_five_minutes_runs(
                 rows = deja(*argv, "--format", "json").json["recommendations"]
                 names = {"ONE": rows[0]["address"], "ANOTHER": rows[1]["address"]}
     assert names
+
+
+def test_the_verbs_without_json_are_those_it_names() -> None:
+    """A claim about every verb is compared with every verb."""
+    text = " ".join(README.split())
+    told = text.partition("Verbs that report take `--format json`: all but ")[2].partition(
+        " form of its own"
+    )[0]
+    named = set(re.findall(r"`([a-z -]+)`", told))
+    assert set(without_json(deja_verbs, click.Context(deja_verbs))) == named
+
+
+def without_json(group: click.Group, context: click.Context, before: str = "") -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from without_json(command, click.Context(command, parent=context), f"{name} ")
+        elif command and not any("--format" in param.opts for param in command.params):
+            yield name if name == "config-export" else before + name
 
 
 def test_every_command_of_the_doors_runs(deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
