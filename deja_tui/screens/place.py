@@ -19,6 +19,10 @@ class PlaceScreen(DejaScreen):
 
     # When what is shown was read, epoch ms; 0: nothing was read yet.
     read_at = 0
+    # Why the last reading failed, None when it did not.
+    fault: DejaError | None = None
+    # What a link leads to, until the rows are there.
+    linked = ""
 
     def note_read(self) -> None:
         self.read_at = self.console_app.now_ms()
@@ -32,8 +36,52 @@ class PlaceScreen(DejaScreen):
         again = self.console_app.keymap.first("app.reload")
         self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; {again} reads again.", "error")
 
+    def failed(self, fault: DejaError) -> None:
+        """A reading that failed: what was read before stays, with its age."""
+        self.fault = fault
+        self.asked_again = False
+        self.say_stale(fault)
+        self.draw()
+
+    def unread(self) -> list[Line]:
+        """What stands where there is nothing to show yet: that it is read, or that it could not be."""
+        if self.fault is not None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        return [line(Span(" reading …", "dim"))]
+
+    # --- links --------------------------------------------------------------------------------------
+
+    @property
+    def known(self) -> bool:
+        """Whether the rows are there in which a link is looked for."""
+        return False
+
     def about(self, what: str) -> None:
-        """Show what a link leads to: a key of this screen's rows."""
+        """Show what a link leads to: a key of this screen's rows, as soon as they are there."""
+        self.linked = what
+        if self.known:
+            self.follow()
+
+    def follow(self) -> None:
+        """Put the mark on what a link leads to."""
+        what, self.linked = self.linked, ""
+        if not what:
+            return
+        place = self.place_of(what)
+        if place is None:
+            self.say(self.not_there(what), "warning")
+        else:
+            self.listing.move_to(place)
+
+    def place_of(self, what: str) -> int | None:
+        """The row a link leads to; None: there is none."""
+        return None
+
+    def not_there(self, what: str) -> str:
+        """What to say of a link that leads to no row."""
+        return f"there is no {clean(what, 60)} here"
+
+    # --- moving -------------------------------------------------------------------------------------
 
     @property
     def listing(self) -> Rows:

@@ -88,7 +88,6 @@ class QueryScreen(PlaceScreen):
         self.wanted = ""
         # The key of the row that is selected in each section.
         self.chosen_keys: dict[str, str] = {}
-        self.linked = ""
         self.past = Past()
         self.painted: float | None = 0.0
         self.quiet_until = float("-inf")

@@ -15,10 +15,9 @@ from textual.containers import Container
 
 from deja_tui.console.feed import Recorded
 from deja_tui.console.keys import NumberKeys
-from deja_tui.errors import DejaError
 from deja_tui.present import sessions as shown
 from deja_tui.present.line import Line, Span, line, plain, wrapped
-from deja_tui.present.words import age, fenced, named
+from deja_tui.present.words import fenced, named
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.filtering import FilteringScreen
 from deja_tui.screens.recorded import NO_MEMORY, recorded
@@ -97,7 +96,6 @@ class SessionScreen(FilteringScreen):
         self.grains: dict[int, StoredGrain] = {}
         self.citing: dict[str, Sequence[Citing]] = {}
         self.clusters: dict[tuple[str, str], shown.Counted] = {}
-        self.fault: DejaError | None = None
         self.read_at = 0
         self.resting = Resting(self, self.draw_about)
 
@@ -147,7 +145,7 @@ class SessionScreen(FilteringScreen):
         grew = before is not None and len(found.timeline) > len(before)
         self.timeline, self.whole, self.fault = found.timeline, found.whole, None
         self.grains, self.citing = {}, {}
-        self.read_at = self.console_app.now_ms()
+        self.note_read()
         self.keep(found.page)
         if at_end and grew and len(before or ()) > 1:
             self.listing.move_to(len(found.timeline) - 1)
@@ -162,15 +160,6 @@ class SessionScreen(FilteringScreen):
     def keep(self, page: Page) -> None:
         self.grains.update(page.grains)
         self.citing.update(page.about)
-        self.draw()
-
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_error(fault)
-        if self.timeline is not None:
-            since = age(self.console_app.now_ms() - self.read_at)
-            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
         self.draw()
 
     def fill(self) -> None:
@@ -229,10 +218,8 @@ class SessionScreen(FilteringScreen):
         self.set_hints(without=without, words=words)
 
     def emptiness(self) -> list[Line]:
-        if self.fault is not None and self.timeline is None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.timeline is None:
-            return [line(Span(" reading …", "dim"))]
+            return self.unread()
         if self.wanted or (self.errors_only and self.whole == 0):
             told = [shown.none_left(self.wanted, self.errors_only, "event")]
         else:

@@ -17,7 +17,7 @@ from deja_tui.console.keys import NumberKeys
 from deja_tui.errors import DejaError
 from deja_tui.present import sessions as shown
 from deja_tui.present.line import Line, Span, heading, line, wrapped
-from deja_tui.present.words import age, fenced, named
+from deja_tui.present.words import fenced, named
 from deja_tui.screens.filtering import FilteringScreen
 from deja_tui.screens.recorded import NO_MEMORY, copy_lines, recorded
 from deja_tui.screens.resting import Resting
@@ -73,7 +73,6 @@ class SessionsScreen(FilteringScreen):
         self.citing: Mapping[int, Sequence[Citing]] | None = None
         self.errors_only = False
         self.opening = ""
-        self.fault: DejaError | None = None
         self.read_at = 0
         self.beginning: Beginning | None = None
         self.resting = Resting(self, self.show_beginning)
@@ -130,7 +129,7 @@ class SessionsScreen(FilteringScreen):
 
     def came(self, found: Listed) -> None:
         self.threads, self.names, self.fault = found.threads, dict(found.names), None
-        self.read_at = self.console_app.now_ms()
+        self.note_read()
         self.draw()
         self.told_again()
         # many recommendations take longer than a list may: their column, and their number, come when they come
@@ -143,15 +142,6 @@ class SessionsScreen(FilteringScreen):
 
     def cited(self, found: Mapping[int, Sequence[Citing]]) -> None:
         self.citing = found
-        self.draw()
-
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_error(fault)
-        if self.threads is not None:
-            since = age(self.console_app.now_ms() - self.read_at)
-            self.say(f"{fault.code} {fault.message}. Shown as it was {since} ago; r reads again.", "error")
         self.draw()
 
     def fill(self) -> None:
@@ -224,10 +214,8 @@ class SessionsScreen(FilteringScreen):
             self.set_hints(without=without, words={"errors": "show all"} if self.errors_only else {})
 
     def emptiness(self) -> list[Line]:
-        if self.fault is not None and self.threads is None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.threads is None:
-            return [line(Span(" reading …", "dim"))]
+            return self.unread()
         room = self.app.size.width - 2
         if not self.empty:
             told = [shown.none_left(self.wanted, self.errors_only, "session")]
