@@ -84,6 +84,7 @@ CODES: Final[dict[str, str]] = {
     "CON-E002": "the key map file is malformed or puts two actions on one key",
     "CON-E003": "the configuration file is malformed",
     "CON-E004": "the pager cannot be started",
+    "CON-E005": "the console met a fault of its own",
     # the query language
     "CAL-E001": "the text is longer than 65,536 bytes",
     "CAL-E002": "unexpected word or sign",

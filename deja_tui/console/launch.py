@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -59,26 +60,31 @@ def launch(
 
     Returns: the exit status: 0, or 130 after ctrl+c.
 
-    Raises: CLI-E001 without a terminal or in one that cannot place text, CON-E001, CON-E002, CON-E003, and whatever
-        `Memory.open` raises.
+    Raises: CLI-E001 without a terminal or in one that cannot place text, CON-E001, CON-E002, CON-E003, CON-E005 (a fault of its
+        own, with its report), and whatever `Memory.open` raises.
     """
     _check_terminal()
 
     def run() -> int:
-        return _run(
-            path,
-            actor,
-            namespace,
-            scopes,
-            read_only,
-            theme,
-            at,
-            allow_destructive,
-            policy,
-            telemetry,
-            clock,
-            looks,
-        )
+        try:
+            return _run(
+                path,
+                actor,
+                namespace,
+                scopes,
+                read_only,
+                theme,
+                at,
+                allow_destructive,
+                policy,
+                telemetry,
+                clock,
+                looks,
+            )
+        except (DejaError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a traceback would show what its locals hold
+            raise _mishap(error) from None
 
     if sys.platform == "win32":
         return run()
@@ -94,6 +100,13 @@ def launch(
     except DejaError as fault:
         return guarded.fail(fault)
     return guarded.finish(code)
+
+
+def _mishap(error: Exception) -> DejaError:
+    """What went wrong around the console, told as what goes wrong in it: a traceback would show what its locals hold."""
+    from deja_tui.console import mishap
+
+    return mishap.told(error, mishap.default_folder(), time.time_ns() // 1_000_000)
 
 
 def _title(path: str | os.PathLike[str]) -> str:
@@ -117,7 +130,7 @@ def _run(
     looks: Config | None,
 ) -> int:
     """The console itself, in the process that the terminal belongs to."""
-    from deja_tui.console import config, keymap
+    from deja_tui.console import config, keymap, mishap
     from deja_tui.console import theme as themes
     from deja_tui.console.actions import Rights
     from deja_tui.facade import Memory, host_clock
@@ -162,6 +175,7 @@ def _run(
             grains=memory,
             remembers=rights.tier != "READ-ONLY",
             terminal=terminal,
+            reports=mishap.default_folder(),
             hintbook=_hints(rights.tier != "READ-ONLY" and said.hints is not False),
             poll_seconds=1.0 if said.poll_seconds is None else said.poll_seconds,
             fill_seconds=0.8 if said.fill_seconds is None else said.fill_seconds,
@@ -174,6 +188,8 @@ def _run(
 
             guard.begin()
         app.run(mouse=terminal.mouse)
+        if app.ended_by is not None:
+            raise app.ended_by
         return app.return_code or 0
 
 

@@ -7,7 +7,7 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from textual import events
@@ -15,6 +15,7 @@ from textual.app import App
 from textual.driver import Driver
 from textual.screen import Screen
 
+from deja_tui.console import mishap
 from deja_tui.console import theme as themes
 from deja_tui.console.actions import PLACE_SCOPES, Rights
 from deja_tui.console.feed import Feed, Grains, Reviews, Upkeep
@@ -66,12 +67,15 @@ class DejaApp(App[None], inherit_bindings=False):
         hintbook: the hints of the first time; None: none.
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
         grains: the memory to look around in; used on the feed's thread only.
+        reports: where a fault of the console's own is reported; None: nowhere.
         remembers: whether statements typed here join those of the shell of this person.
         fill_seconds: how long a row is looked at before its preview is filled up where there is room; 0: never.
     """
 
     ENABLE_COMMAND_PALETTE = False
     TITLE = "deja"
+    # The fault that nothing caught.
+    ended_by: DejaError | None = None
     CSS = """
     Screen { background: $background; color: $foreground; overflow: hidden; }
     #small { display: none; }
@@ -100,6 +104,7 @@ class DejaApp(App[None], inherit_bindings=False):
         file_of: Upkeep | None = None,
         grains: Grains | None = None,
         remembers: bool = False,
+        reports: Path | None = None,
         fill_seconds: float = 0.8,
     ) -> None:
         first = themes.load(theme)
@@ -134,6 +139,10 @@ class DejaApp(App[None], inherit_bindings=False):
             "query": QueryScreen(),
         }
         self.polling = False
+        self.reports = reports
+        # Exceptions that were no coded errors, and what was said of each.
+        self.mishaps: list[BaseException] = []
+        self.reported: dict[str, DejaError] = {}
         self.hintbook = hintbook or Hintbook()
         self.mouse_on = self.terminal.mouse
         self.offered = ""
@@ -170,7 +179,12 @@ class DejaApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key) and event.key == "ctrl+c":
             self.abort()
         elif isinstance(self.top, DejaScreen):
-            self.top.take(event)
+            try:
+                self.top.take(event)
+            except Exception as error:  # noqa: BLE001 - one key's fault costs that key, not what was typed or is shown
+                fault = self.went_wrong(error)
+                if isinstance(self.top, DejaScreen):
+                    self.top.say_error(fault)
 
     @property
     def top(self) -> Screen[Any] | None:
@@ -250,6 +264,27 @@ class DejaApp(App[None], inherit_bindings=False):
         if self.screen_stack[-1] is not there:
             self.switch_screen(there)
 
+    # --- faults -------------------------------------------------------------------------------------
+
+    def went_wrong(self, error: BaseException) -> DejaError:
+        """The coded fault of an exception: its own, else CON-E005 with a report of it."""
+        if isinstance(error, DejaError):
+            return error
+        self.mishaps.append(error)
+        where = mishap.place(error)
+        if where not in self.reported:  # a key that is held does not fill a folder
+            self.reported[where] = mishap.told(error, self.reports, self.now_ms())
+        return self.reported[where]
+
+    def _handle_exception(self, error: Exception) -> None:
+        """What nothing else caught ends the console. Textual would print the locals of every frame: text of grains."""
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self.ended_by = self.ended_by or self.went_wrong(error)
+        self._close_messages_no_wait()
+
     # --- the file changed ---------------------------------------------------------------------------
 
     def poll(self) -> None:
@@ -261,9 +296,9 @@ class DejaApp(App[None], inherit_bindings=False):
     async def polled(self) -> None:
         try:
             changed = await self.feed.changed()
-        except DejaError as fault:
+        except Exception as error:  # noqa: BLE001 - what the panel shows is still there, with its age
             if isinstance(self.screen, DejaScreen):
-                self.screen.say_error(fault)
+                self.screen.say_error(self.went_wrong(error))
             return
         finally:
             self.polling = False

@@ -411,12 +411,12 @@ class DejaScreen(Screen[None]):
                 answer = await self.console_app.feed.ask(
                     f"{id(self)} {kind}", work, slow=slow, typed=typed, filling=filling
                 )
-            except DejaError as fault:
+                if self.is_attached and not answer.late:
+                    done(answer.value)
+            except Exception as error:  # noqa: BLE001 - a panel that cannot be filled says so; the others go on
+                fault = self.console_app.went_wrong(error)
                 if self.is_attached:
                     (failed or self.say_error)(fault)
-                return
-            if self.is_attached and not answer.late:
-                done(answer.value)
 
         self.run_worker(asking(), group=kind, exit_on_error=True)
 

@@ -81,7 +81,7 @@ async def test_a_fault_of_the_memory_comes_back_to_the_asker() -> None:
 
 
 async def test_the_ui_thread_never_calls_the_memory() -> None:
-    """Every method is called from the feed's thread, on every screen."""
+    """Every method is called from a thread of the feed: decisions and lists in turn, what fills in a panel beside them."""
     reviews = FakeReviews()
     callers: set[str] = set()
     stumble = reviews.stumble
@@ -99,7 +99,8 @@ async def test_the_ui_thread_never_calls_the_memory() -> None:
         await user.press("enter", "u", "escape", "q")
         user.app.poll()
         await user.settle()
-    assert callers == {"deja-feed"}
+    assert callers <= {"deja-feed", "deja-filling"}
+    assert "deja-feed" in callers
 
 
 async def test_an_answer_that_comes_late_does_not_replace_a_newer_one() -> None:

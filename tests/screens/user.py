@@ -153,6 +153,8 @@ async def console(
         user = User(app, pilot, memory, hand)
         await user.settle()
         yield user
+    if app.mishaps:  # what the console survives is still a fault
+        raise app.mishaps[0]
 
 
 def review_only() -> Rights:
