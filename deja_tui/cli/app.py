@@ -114,6 +114,9 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
 )
+@click.option(
+    "-d", "--db", metavar="FILE", expose_value=False, help="The memory of whatever verb follows."
+)  # `main` puts it behind the verb
 @with_host
 @click.version_option(__version__, "-V", "--version", prog_name="deja", message="%(prog)s %(version)s")
 @click.pass_context

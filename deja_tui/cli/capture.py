@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from deja_tui.capture.registry import MODULES
 from deja_tui.cli import output
@@ -28,8 +29,15 @@ if TYPE_CHECKING:
     from deja_tui.items import CaptureItem
 
 
+def _completed(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Kinds, where the word begins one; else what the shell makes of a path (bash takes either, not both)."""
+    given = ctx.params.get("source") or not incomplete
+    kinds = [] if given else [CompletionItem(kind) for kind in MODULES if kind.startswith(incomplete)]
+    return kinds or [CompletionItem(incomplete, type="file")]
+
+
 @click.command("import")
-@click.argument("source", nargs=-1, required=True, metavar="[KIND] PATH")
+@click.argument("source", nargs=-1, required=True, metavar="[KIND] PATH", shell_complete=_completed)
 @click.option("--dry-run", is_flag=True, help="Say what would be stored; store nothing.")
 @click.option("--no-redact", is_flag=True, help="Keep what looks like a secret as it is.")
 @click.option("--loop", "run_loop", is_flag=True, help="Run the Deja Loop afterwards.")

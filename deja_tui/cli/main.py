@@ -70,7 +70,7 @@ def run(argv: list[str]) -> int:
     """Run one verb and return its exit code."""
     _safe_output()
     try:
-        code = _dispatch(argv)
+        code = _dispatch(_file_last(argv))
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.stderr.write(f"\n{INTERRUPTED}\n")

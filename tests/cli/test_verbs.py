@@ -213,6 +213,12 @@ def test_the_file_may_stand_first(words: list[str], meant: list[str]) -> None:
 # --- shells ---------------------------------------------------------------------------------------------
 
 
+def put_program(folder: Path) -> None:
+    """What an installed program is to a shell."""
+    (folder / "deja").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m deja_tui "$@"\n')
+    (folder / "deja").chmod(0o755)
+
+
 def complete(shell: str, words: str, tmp_path: Path) -> str:
     """What the program answers a shell that asks for the last of ``words``."""
     env = {**os.environ, "_DEJA_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "PYTHONPATH": str(ROOT)}
@@ -238,6 +244,12 @@ def test_completion_is_printed_and_answers(shell: str, deja: Deja, tmp_path: Pat
         flag = "--no-execute" if shell == "fish" else "-n"
         assert subprocess.run([program, flag, script], timeout=60).returncode == 0
     assert "reject" in complete(shell, "deja loop rej", tmp_path)
+    if shell == "fish" and program is not None:
+        put_program(tmp_path)
+        env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+        ask = [program, "-c", f"source {script}; complete -C 'deja loo'; complete -C 'deja import claud'"]
+        told = subprocess.run(ask, env=env, capture_output=True, text=True, timeout=60).stdout.split("\n")
+        assert [line.split("\t")[0] for line in told if line] == ["loop", "claude-code"]
     if shell == "bash":
         assert "--status" in complete(shell, "deja loop list --st", tmp_path)
         assert "rolled_back" in complete(shell, "deja loop list --status rol", tmp_path)
@@ -248,8 +260,7 @@ def test_bash_completes_with_the_printed_script(deja: Deja, tmp_path: Path) -> N
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("there is no bash here")
-    (tmp_path / "deja").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m deja_tui "$@"\n')
-    (tmp_path / "deja").chmod(0o755)
+    put_program(tmp_path)
     (tmp_path / "c.bash").write_text(deja("completion", "bash").out)
     ask = "source c.bash; COMP_WORDS=(deja loo); COMP_CWORD=1; _deja_completion deja loo deja; echo ${COMPREPLY[@]}"
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
