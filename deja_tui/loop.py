@@ -29,12 +29,12 @@ from deja_tui.errors import DejaError, ValidationError
 from deja_tui.loop_settings import Host as SettingsHost
 from deja_tui.loop_settings import Settings
 from deja_tui.store.grains import StoredGrain
+from deja_tui.text import DAY_MS
 
 if TYPE_CHECKING:
     from deja_tui.engine.external import CommandAnalyzer
     from deja_tui.replay import Replay
 
-DAY_MS: Final = 86_400_000
 _LEASE: Final = "loop.lease"
 _LEASE_MS: Final = 120_000
 _AS_IS: Final = config.AnalyzerConfig()
@@ -260,15 +260,14 @@ class Loop(Settings):
     def queue(self, status: str | None = "pending", *, limit: int | None = None) -> list[QueueRow]:
         """Rows in queue order, at most ``limit``. ``status`` is one of the six, or None for all. Raises VAL-E001 on another word."""
         self._memory.who.need("read")
-        if status is not None and status not in STATUSES:
-            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        if status is not None:
+            _known(status)
         return reports.queue(self._substrate, None if status is None else (status,), limit=limit)
 
     def waiting(self, status: str = "pending") -> int:
         """How many rows `queue` has of one of the six statuses; none of them is read. Raises VAL-E001 on another word."""
         self._memory.who.need("read")
-        if status not in STATUSES:
-            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        _known(status)
         return reports.waiting(self._substrate, status)
 
     def addresses(self, status: str = "pending") -> list[str]:
@@ -277,8 +276,7 @@ class Loop(Settings):
         Raises VAL-E001 on another word.
         """
         self._memory.who.need("read")
-        if status not in STATUSES:
-            raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))
+        _known(status)
         return reports.addresses(self._substrate, status)
 
     def tally(self) -> list[Tallied]:
@@ -469,3 +467,8 @@ class Loop(Settings):
     def change_token(self) -> object:
         """A value that changes whenever this file changed; equal values mean nothing did."""
         return self._memory.store.change_token()
+
+
+def _known(status: str) -> None:
+    if status not in STATUSES:
+        raise ValidationError("VAL-E001", "no such status", "one of " + ", ".join(STATUSES))

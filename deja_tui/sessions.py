@@ -20,8 +20,9 @@ from deja_tui.store import sessions
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.memory import Store
 from deja_tui.store.sessions import Threads, Timeline
+from deja_tui.text import DAY_MS
 
-SPAN_MS: Final = 30 * 86_400_000
+SPAN_MS: Final = 30 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from deja_tui.cli import output
 from deja_tui.cli.app import LazyGroup
 from deja_tui.cli.options import OneOf, open_memory, with_because, with_file, with_format, with_host
 from deja_tui.cli.ran import tell
-from deja_tui.engine.objects import STATUSES
+from deja_tui.engine.objects import SEVERITIES, STATUSES
 from deja_tui.text import span_ms
 
 _VERBS: Final[dict[str, tuple[str, str, str]]] = {
@@ -195,7 +195,7 @@ def reflect(
 )
 @click.option(
     "--fail-on",
-    type=OneOf(["info", "low", "medium", "high"]),
+    type=OneOf(SEVERITIES),
     help="Exit 2 when a pending one is at least this severe.",
 )
 def list_(db: Path | None, actor: str, as_json: bool, status: str, fail_on: str | None) -> int:
@@ -203,7 +203,6 @@ def list_(db: Path | None, actor: str, as_json: bool, status: str, fail_on: str 
 
     Example: deja loop list --status applied
     """
-    from deja_tui.engine.objects import SEVERITIES
     from deja_tui.present.plain import queue_lines
 
     with open_memory(db, actor=actor, read_only=True) as memory:

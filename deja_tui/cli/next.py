@@ -18,7 +18,6 @@ from deja_tui.text import DAY_MS, clean
 
 _SPOOL: Final = ".spool"
 _LOOKED_AT: Final = 200
-_SEVERE: Final = ("high", "medium", "low", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ def of_the_loop(found: Any, db: str) -> Iterator[Step]:
 
     pending, approved = sum(found.pending.values()), found.queue.get("approved", 0)
     if pending:
-        severe = ", ".join(f"{found.pending[name]} {name}" for name in _SEVERE if found.pending.get(name))
+        severe = ", ".join(f"{count} {name}" for name, count in found.pending.items() if count)
         told = f"{plural(pending, 'recommendation')} to review ({severe}):"
         yield Step("pending", told, f"deja ui{db}   or   deja review{db}")
     if approved:

@@ -391,7 +391,6 @@ ACTIONS: Final[tuple[Action, ...]] = (
     Action("app.quit", ("q",), "back, then quit", READING, hint="quit"),
 )
 BY_ID: Final = {action.id: action for action in ACTIONS}
-GLOBAL: Final = tuple(action.id for action in ACTIONS if action.id.startswith("app."))
 
 RIGHTS: Final = ("read", "write", "review", "apply", "admin")
 

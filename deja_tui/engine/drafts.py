@@ -28,6 +28,7 @@ from deja_tui.engine.draft import Draft, accept
 from deja_tui.engine.faults import LoopError
 from deja_tui.engine.identity import digest12, identity, target_class
 from deja_tui.engine.ledger import cooling_until
+from deja_tui.engine.objects import SEVERITIES
 from deja_tui.engine.operations import (
     Add,
     DefineQuery,
@@ -47,7 +48,8 @@ from deja_tui.engine.wire import read_recommendation, recommendation_grain
 from deja_tui.text import door, fold, nfc, utc
 
 MAX_NOTE: Final = 200
-SEVERITIES: Final = ("info", "low", "medium")
+# What a draft may claim: nobody but an analyzer calls a finding the worst.
+DRAFT_SEVERITIES: Final = SEVERITIES[:-1]
 TEMPLATE: Final = "draft.note"
 _CLASSES: Final = {"human": ("memory", "query", "prompt", "host"), "agent": ("memory", "query")}
 _BECAUSE: Final = "it was submitted as a draft"
@@ -258,8 +260,8 @@ def _note(note: object) -> str:
 
 
 def _severity(severity: object) -> str:
-    if severity not in SEVERITIES:
-        raise LoopError("LOP-E011", "the severity of a draft is one of " + ", ".join(SEVERITIES))
+    if severity not in DRAFT_SEVERITIES:
+        raise LoopError("LOP-E011", "the severity of a draft is one of " + ", ".join(DRAFT_SEVERITIES))
     return str(severity)
 
 

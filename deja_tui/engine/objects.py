@@ -12,7 +12,7 @@ from deja_tui.engine.operations import Alternative, Operation
 if TYPE_CHECKING:
     from deja_tui.engine.outcomes import Outcome
 
-Severity = Literal["info", "low", "medium", "high"]
+# From the mildest to the worst: the order in which they are compared.
 SEVERITIES: Final[tuple[str, ...]] = ("info", "low", "medium", "high")
 STATUSES: Final[tuple[str, ...]] = ("pending", "approved", "rejected", "applied", "rolled_back", "expired")
 

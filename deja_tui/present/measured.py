@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from deja_tui.engine.objects import STATUSES
 from deja_tui.engine.outcomes import Outcome, Reviewed
 from deja_tui.engine.substrate import Tallied
 from deja_tui.present.line import Line, Span, line, width, wrapped
@@ -17,7 +18,6 @@ from deja_tui.present.words import short
 from deja_tui.text import clip, pad, utc
 
 _NAME: Final = 22
-_COLUMNS: Final = ("pending", "approved", "rejected", "applied", "rolled_back", "expired")
 _TITLES: Final = ("pending", "approved", "rejected", "applied", "undone", "expired")
 _CELLS: Final = 9
 # Where the titles do not fit they are shorter; the counts stand whole below the list.
@@ -54,7 +54,7 @@ def entries(rows: Iterable[Tallied], found: Sequence[Reviewed]) -> list[Entry]:
         tally.setdefault(reviewed.recommendation.analyzer, Counter())
     out: list[Entry] = []
     for name in sorted(tally):
-        out.append(Entry(name, name, tuple(tally[name][status] for status in _COLUMNS)))
+        out.append(Entry(name, name, tuple(tally[name][status] for status in STATUSES)))
         mine = [one for one in found if one.recommendation.analyzer == name]
         mine.sort(
             key=lambda one: (-one.outcome.measured_at, one.outcome.recommendation, one.outcome.horizon_ms)
@@ -74,7 +74,7 @@ def ordered(found: Sequence[Entry], order: str) -> list[Entry]:
     groups: dict[str, list[Entry]] = {}
     for one in found:
         groups.setdefault(one.analyzer, []).append(one)
-    applied = _COLUMNS.index("applied")
+    applied = STATUSES.index("applied")
 
     def newest(group: Sequence[Entry]) -> int:
         return max((one.reviewed.outcome.measured_at for one in group if one.reviewed), default=0)
