@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +42,8 @@ MODULES: Final[Mapping[str, str]] = {
 }
 """Kind → module of ``importers`` and the name of its `Source`; in the order in which they are offered."""
 _ANY: Final = "jsonl"
+_LOOKED_INTO: Final = 20
+"""Files of a folder that are looked into where the folder itself says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ def guess(path: str | os.PathLike[str]) -> Guess:
     if not looked.folder and is_blank(place):
         return Guess(source(_ANY), "the file is empty")
     found = [Guess(one, reason) for one in sources() if (reason := one.guess(looked))]
+    if looked.folder and not found and (inside := _inside(place)):
+        found = inside
     if len(found) == 1:
         return found[0]
     kinds = [one.source.kind for one in found]
@@ -89,3 +95,15 @@ def guess(path: str | os.PathLike[str]) -> Guess:
     raise DejaError(
         "IMP-E003", f"{clean(place.name)} {told}", "name the kind: " + ", ".join(kinds or MODULES)
     )
+
+
+def _inside(folder: Path) -> list[Guess]:
+    """A guess for each kind that the first files of a folder are of; files that look like none, or like several, say nothing."""
+    files = (one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith("."))
+    found: dict[str, Guess] = {}
+    for file in islice(files, _LOOKED_INTO):
+        with suppress(DejaError):
+            if not is_blank(file):
+                one = guess(file)
+                found.setdefault(one.source.kind, Guess(one.source, f"{clean(file.name, 80)}: {one.reason}"))
+    return list(found.values())

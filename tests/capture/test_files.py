@@ -198,3 +198,19 @@ def test_an_unknown_figure_is_a_fault(act: str) -> None:
     made = Counts(Shape())
     with pytest.raises(KeyError):
         getattr(made, act)("new", *(() if act == "count" else ("x",)))
+
+
+def test_a_folder_that_says_nothing_is_of_the_kind_of_its_files(tmp_path: Path) -> None:
+    """Files that look like none, like several, or are hidden say nothing; files of two kinds name both."""
+    (tmp_path / "SOURCES.md").write_text("where it came from\n")
+    (tmp_path / "a.jsonl").write_text('{"tool_name": "t", "content": "x", "is_error": true}\n')
+    (tmp_path / "empty.jsonl").write_text("")
+    found = registry.guess(tmp_path)
+    assert (found.source.kind, found.reason.split(":")[0]) == ("openai", "a.jsonl")
+    (tmp_path / ".b.json").write_text('{"results": [{"id": "1", "memory": "likes tea"}]}')
+    assert registry.guess(tmp_path).source.kind == "openai"
+    (tmp_path / ".b.json").rename(tmp_path / "b.json")
+    with pytest.raises(DejaError) as caught:
+        registry.guess(tmp_path)
+    assert caught.value.code == "IMP-E003"
+    assert "looks like openai and mem0" in str(caught.value)
