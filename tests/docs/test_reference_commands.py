@@ -16,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from deja_tui.capture.demo import seed
 from deja_tui.cli.app import deja as root
 from tests.cli.conftest import Deja, deja  # noqa: F401
 from tests.cli.test_verbs import parse
 from tests.docs.test_pages import reference_lines
-from tests.support import ROOT
+from tests.support import NOW, ROOT
 
 ELSEWHERE = {
     "hooks.md": "tests/capture/test_hooks_document.py",
@@ -37,14 +38,22 @@ def lines_of(page: str) -> list[str]:
     return [line.strip() for line in found]
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo memory, made once."""
+    path = tmp_path_factory.mktemp("demo") / "demo.deja"
+    seed(path, NOW)
+    return path
+
+
 @pytest.fixture
-def folder(deja: Deja, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: F811
+def folder(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A demo memory as the default one, and the files that pages name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     monkeypatch.setenv("DEJA_DB", str(tmp_path / "agent.deja"))
-    assert deja("init", "--template", "demo", "--db", "agent.deja").code == 0
+    shutil.copy(demo, tmp_path / "agent.deja")
     shutil.copy(ROOT / "examples" / "import" / "calls.jsonl", tmp_path)
     projects = tmp_path / ".claude" / "projects"
     projects.mkdir(parents=True)
