@@ -108,6 +108,7 @@ def test_the_stated_counts(files: dict[str, Path], tmp_path: Path) -> None:
         path = tmp_path / f"{case['id']}.deja"
         for name, wanted in case.get("expect", {}).items():
             if f"{case['id']}/{name}" not in files:
+                assert (case["id"], name) in ELSEWHERE, "what is stated is tested, here or where this says"
                 continue
             file = files[f"{case['id']}/{name}"]
             kind = "basic-memory" if name.endswith(".md") else case["import_as"]
@@ -115,12 +116,58 @@ def test_the_stated_counts(files: dict[str, Path], tmp_path: Path) -> None:
                 report = import_path(memory, importer(kind), file, now_ms=NOW).to_json()
                 again = import_path(memory, importer(kind), file, now_ms=NOW).to_json()
                 assert memory.verify() == ()
-            told = {key: value for key, value in wanted.items() if key in report}
-            assert {key: report[key] for key in told} == told, (case["id"], name)
+            told = {key: value for key, value in wanted.items() if (case["id"], key) not in ELSEWHERE}
+            assert {key: report.get(key) for key in told} == told, (case["id"], name)
             assert (again["added"], again["completed"]) == (0, 0), (case["id"], name)
             assert report["files"][0]["complete"]
             seen += len(told)
     assert seen >= 80
+
+
+ELSEWHERE = {
+    ("torn-last-line", "new_records_after_before"): "test_glued_and_torn_lines_are_told_with_their_numbers",
+    ("glued-records", "if_salvaged"): "nothing is salvaged (JSONL-5): the figures without it are stated, too",
+    ("memory-file-races", "entities_if_salvaged"): "likewise",
+    ("memory-file-races", "relations_if_salvaged"): "likewise",
+    ("lone-surrogates", "tool_errors_first_result_wins"): "test_of_two_results_the_first_counts",
+    ("lone-surrogates", "note"): "a sentence: test_of_two_results_the_first_counts",
+    ("clock-skew", "note"): "a sentence: the figures beside it say the same",
+    ("bom-crlf-blank", "title"): "test_a_marked_note_has_its_title",
+    ("same-records-twice", "all_together"): "test_a_session_that_was_continued_and_copied",
+    (
+        "locked-store",
+        "stored_events_after",
+    ): "tests/capture/test_hooks.py: a locked memory loses nothing and blocks nobody",
+}
+"""What the index states and no report has as a key, with the place that tests it or the reason why nothing does."""
+
+
+def test_of_two_results_the_first_counts(files: dict[str, Path], tmp_path: Path) -> None:
+    """One call, no failure, and the second result is told."""
+    with Memory.open(tmp_path / "a.deja", clock=lambda: NOW) as memory:
+        report = import_path(
+            memory, importer("claude-code"), files["lone-surrogates/session.jsonl"], now_ms=NOW
+        )
+        assert report.figures["tool_errors"] == 0
+        assert any("second result" in note["reason"] for note in report.remarks), report.remarks
+
+
+def test_a_marked_note_has_its_title(files: dict[str, Path], tmp_path: Path) -> None:
+    """A byte-order mark hides no front matter."""
+    with Memory.open(tmp_path / "a.deja", clock=lambda: NOW) as memory:
+        import_path(memory, importer("basic-memory"), files["bom-crlf-blank/note.md"], now_ms=NOW)
+        assert {grain.get("subject") for grain in memory.scan("observation")} == {"Marked"}
+
+
+def test_a_session_that_was_continued_and_copied(files: dict[str, Path], tmp_path: Path) -> None:
+    """Two sessions, three calls, two failures, whatever the order and however often."""
+    with Memory.open(tmp_path / "a.deja", clock=lambda: NOW) as memory:
+        folder = files["same-records-twice/one.jsonl"].parent
+        figures = import_path(memory, importer("claude-code"), folder, now_ms=NOW).figures
+        assert (figures["sessions"], figures["tool_calls"], figures["tool_errors"]) == (2, 3, 2)
+        import_path(memory, importer("claude-code"), files["same-records-twice/one.jsonl"], now_ms=NOW)
+        assert len(list(memory.scan("tool"))) == 3
+        assert memory.substrate.position().errors == 2
 
 
 def test_glued_and_torn_lines_are_told_with_their_numbers(files: dict[str, Path], tmp_path: Path) -> None:
@@ -308,6 +355,20 @@ def test_the_verbs_that_take_a_text(texts: list[str], deja: Deja, tmp_path: Path
             done = deja(*argv, "--db", path)
             assert_safe(done.out + done.err, argv)
             assert done.code == (1 if argv == ["cal", plain] else 0), (argv, done.err)
+        draft = ["loop", "propose", "--target", plain[:80], "--note", plain[:150], "--evidence", "abcd"]
+        for argv in (
+            ["supersede", "abcd", "--set", f"object={plain}", "--because", plain[:400]],
+            ["loop", "reject", plain[:64], "--because", plain[:400]],
+            ["forget", plain[:64], "--because", plain[:400]],
+            [*draft, "--op", plain],
+            [*draft, "--data", plain],
+            ["--db", plain[:64].replace("/", "-"), "recall"],
+            ["ui", "--at", plain[:80]],
+        ):
+            done = deja(*argv, *(() if argv[0] == "--db" else ("--db", path)))
+            assert_safe(done.out + done.err, argv)
+            assert done.code in (1, 64), (argv, done.err)
+            assert done.err
 
 
 # --- files at doors that are not for them -----------------------------------------------------------
