@@ -35,7 +35,7 @@ DISABLED: Final = "disabled"
 BUDGET: Final = "budget"
 # what a memory may lack, and how a person provides it
 PROVIDED_BY: Final = {
-    "telemetry": "deja --telemetry aggregate …",
+    "telemetry": "--telemetry aggregate counts recalls",
     "forks": "this memory cannot tell forks",
     "embeddings": "not in this version",
 }

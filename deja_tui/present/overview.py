@@ -59,7 +59,7 @@ def facts(
     if stats is not None:
         sizes = f"{size(int(stats['file_bytes']))}, log {size(int(stats['log_bytes']))}"
         copy = f"deja bundle copy.mgb --db {clean(file, 120)}"
-        checked = _verified(verified, health.at)
+        checked = _verified(verified, health.at, file)
         kept = line(sizes, " · ", checked, *((" · ", Span("a copy: ", "dim"), copy) if copies else ()))
         lines.append(line(Span(pad("file", _LABEL), "dim"), kept))
     if not health.live:
@@ -72,11 +72,11 @@ def facts(
     return lines
 
 
-def _verified(found: Verified | None, now_ms: int) -> Line:
+def _verified(found: Verified | None, now_ms: int, file: str) -> Line:
     if found is None or not found.faults:
         return line(Span("V verifies", "dim"))
     when = f" {age(now_ms - found.at)} ago"
-    return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify")
+    return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify --db {clean(file, 120)}")
 
 
 def ordered(states: Sequence[AnalyzerState], order: str) -> list[AnalyzerState]:

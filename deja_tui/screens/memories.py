@@ -72,6 +72,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.stretch = Stretch()
         self.reading: tuple[int, int] | None = None
         self.kinds: tuple[str, ...] = ()
+        self.fault: DejaError | None = None
+        self.wanted = ""
         self.held: list[Typed] = []
         self.resting = Resting(self, self.draw_about)
 
@@ -107,20 +109,20 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
     # --- links --------------------------------------------------------------------------------------
 
     def about(self, what: str) -> None:
-        self.linked = what
+        self.wanted = what
         if self.ready:
-            self.call_after_refresh(self.follow)
+            self.call_after_refresh(self.open_wanted)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        if self.linked:
-            self.call_after_refresh(self.follow)
+        if self.wanted:
+            self.call_after_refresh(self.open_wanted)
 
-    def follow(self) -> None:
+    def open_wanted(self) -> None:
         """Open the grain that a link is about."""
-        if self.linked and self.is_current:
-            linked, self.linked = self.linked, ""
-            self.app.push_screen(GrainScreen(linked), lambda _: self.reload())
+        if self.wanted and self.is_current:
+            wanted, self.wanted = self.wanted, ""
+            self.app.push_screen(GrainScreen(wanted), lambda _: self.reload())
 
     def find(self, start: str) -> None:
         """List the grains whose address starts so."""
@@ -186,8 +188,10 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.give_back()
 
     def failed(self, fault: DejaError) -> None:
-        self.reading = None
-        super().failed(fault)
+        self.fault, self.reading = fault, None
+        self.asked_again = False
+        self.say_stale(fault)
+        self.draw()
         self.held.clear()
 
     def look(self, lens: Lens) -> None:
@@ -249,9 +253,11 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
+        if self.fault is not None and self.page is None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.page is None:
-            return self.unread()
-        told = nothing(self.lens, clean(self.console_app.file, 200))
+            return [line(Span(" reading …", "dim"))]
+        told = nothing(self.lens, clean(self.console_app.quoted_file, 200))
         return [line(" ", one) for one in wrapped(told, self.list_room - 1, 0)]
 
     def moved(self) -> None:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from deja_tui.console.feed import Reviews
+from deja_tui.errors import DejaError
 from deja_tui.present import measured as shown
 from deja_tui.present.line import Line, Span, line, wrapped
 from deja_tui.present.outcomes import NONE_YET
@@ -49,11 +50,15 @@ class OutcomesScreen(TypingScreen):
     OutcomesScreen #about {{ height: {BELOW}; }}
     OutcomesScreen.-wide #side {{ width: {SIDE_ROOM}; height: 1fr; }}
     OutcomesScreen.-wide #about {{ width: 1fr; height: 1fr; }}
+    OutcomesScreen.-empty #about {{ display: none; }}
+    OutcomesScreen.-empty #side {{ width: 1fr; }}
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[shown.Entry] | None = None
+        self.fault: DejaError | None = None
+        self.wanted = ""
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -86,23 +91,33 @@ class OutcomesScreen(TypingScreen):
         self.entries, self.fault = entries, None
         self.note_read()
         self.draw()
-        self.follow()
+        if self.wanted:
+            self.select()
         self.told_again()
 
-    @property
-    def known(self) -> bool:
-        return self.entries is not None
+    def failed(self, fault: DejaError) -> None:
+        self.fault = fault
+        self.asked_again = False
+        self.say_stale(fault)
+        self.draw()
 
-    def place_of(self, what: str) -> int | None:
-        """A recommendation that was measured, or an analyzer."""
-        places = (place for place, entry in enumerate(self.ordered) if entry.key.startswith(what))
-        return next(places, None)
+    def about(self, what: str) -> None:
+        self.wanted = what
+        if self.entries is not None:
+            self.select()
 
-    def not_there(self, what: str) -> str:
-        return f"nothing was measured of {what[:12]} yet"
+    def select(self) -> None:
+        """Put the mark on what a link is about: a recommendation that was measured, or an analyzer."""
+        wanted, self.wanted = self.wanted, ""
+        for place, entry in enumerate(self.ordered):
+            if entry.key.startswith(wanted):
+                self.listing.move_to(place)
+                return
+        self.say(f"nothing was measured of {wanted[:12]} yet", "warning")
 
     def draw(self) -> None:
         entries = self.ordered
+        self.set_class(not entries, "-empty")
         self.place_title(f"{self.listing.selected + 1}/{len(entries)}" if entries else "", self.order_told)
         self.draw_hints()
         room = (SIDE_ROOM if self.wide else self.app.size.width) - 1
@@ -120,10 +135,12 @@ class OutcomesScreen(TypingScreen):
             self.draw_typing()
 
     def emptiness(self) -> list[Line]:
-        if self.fault is not None or self.entries is None:
-            return self.unread()
-        run = f"deja loop run --db {clean(self.console_app.file, 200)}"
-        room = (SIDE_ROOM if self.wide else self.app.size.width) - 2
+        if self.fault is not None:
+            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
+        if self.entries is None:
+            return [line(Span(" reading …", "dim"))]
+        run = f"deja loop run --db {clean(self.console_app.quoted_file, 200)}"
+        room = self.app.size.width - 2
         return [line(" ", one) for one in wrapped([line(NONE_YET), line(Span("run: ", "dim"), run)], room, 0)]
 
     def draw_about(self) -> None:

@@ -922,7 +922,7 @@ def test_a_missing_capability_skips_with_what_provides_it() -> None:
     outcome = with_fake(both(), lambda ctx: [sound(ctx)], requires=("telemetry",))
     ((name, reason),) = skipped(outcome)
     assert name == FAKE
-    assert reason.startswith("missing telemetry: deja --telemetry aggregate")
+    assert reason.startswith("missing telemetry: --telemetry aggregate")
 
 
 def test_an_analyzer_is_told_what_is_open_and_what_was_decided() -> None:

@@ -70,7 +70,7 @@ def test_without_telemetry_it_is_skipped_with_what_provides_it() -> None:
     """The reason names the command; nothing is said to be well."""
     for substrate in (BareSubstrate(), ReferenceSubstrate()):
         (told,) = go(substrate, only=("loop.budget_pressure/1",)).analyzers_skipped
-        assert told.reason.startswith("missing telemetry: deja --telemetry aggregate")
+        assert told.reason.startswith("missing telemetry: --telemetry aggregate")
 
 
 @pytest.mark.parametrize(
