@@ -16,7 +16,7 @@ from deja_tui.engine.objects import RunOutcome
 from deja_tui.errors import DejaError
 from deja_tui.present import settings as shown
 from deja_tui.present.health import short_id
-from deja_tui.present.line import Line, Span, line, wrapped
+from deja_tui.present.line import Span, line, wrapped
 from deja_tui.present.overview import ORDERS, ordered
 from deja_tui.present.recommendation import analyzer_name
 from deja_tui.present.recommendation import run as run_lines
@@ -38,7 +38,6 @@ class SettingScreen(TypingScreen):
     def __init__(self) -> None:
         super().__init__()
         self.states: Sequence[AnalyzerState] | None = None
-        self.fault: DejaError | None = None
 
     def load(self) -> None:
         self.count_pending()
@@ -56,12 +55,6 @@ class SettingScreen(TypingScreen):
         self.note_read()
         self.draw()
         self.told_again()
-
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_stale(fault)
-        self.draw()
 
     @property
     def state(self) -> AnalyzerState | None:
@@ -171,10 +164,6 @@ class AnalyzersScreen(SettingScreen):
     AnalyzersScreen.-wide #about {{ width: 1fr; height: 1fr; }}
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.wanted = ""
-
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
             with Container(id="side"):
@@ -192,24 +181,23 @@ class AnalyzersScreen(SettingScreen):
         """The analyzers in the order they are shown in."""
         return ordered(self.states or (), self.order)
 
-    def about(self, what: str) -> None:
-        self.wanted = what
-        if self.states is not None:
-            self.select()
+    @property
+    def known(self) -> bool:
+        return self.states is not None
 
     def glanced(self, states: Sequence[AnalyzerState]) -> None:
         super().glanced(states)
-        if self.wanted:
-            self.select()
+        self.follow()
 
-    def select(self) -> None:
-        """Put the mark on the analyzer that a link names, by its id or a start of its name."""
-        wanted, self.wanted = self.wanted, ""
+    def place_of(self, what: str) -> int | None:
+        """The analyzer of an id, a family, or a start of its name."""
         for place, state in enumerate(self.ordered):
-            if state.id == wanted or state.manifest.family == wanted or short_id(state.id).startswith(wanted):
-                self.listing.move_to(place)
-                return
-        self.say(f"there is no analyzer {wanted}", "warning")
+            if what in (state.id, state.manifest.family) or short_id(state.id).startswith(what):
+                return place
+        return None
+
+    def not_there(self, what: str) -> str:
+        return f"there is no analyzer {what}"
 
     def draw(self) -> None:
         states = self.ordered
@@ -226,7 +214,7 @@ class AnalyzersScreen(SettingScreen):
                 lambda index: shown.list_row(states[index], cells, now_ms, room),
             )
         else:
-            self.listing.show([], lambda index: (), self.emptiness())
+            self.listing.show([], lambda index: (), self.unread())
         self.draw_about()
         super().draw()
 
@@ -234,11 +222,6 @@ class AnalyzersScreen(SettingScreen):
         """Where those that are on and those that are off take turns."""
         on = [one.settled is not None and one.settled.enabled for one in self.ordered]
         return [n for n, state in enumerate(on) if n == 0 or state != on[n - 1]]
-
-    def emptiness(self) -> list[Line]:
-        if self.fault is not None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
-        return [line(Span(" reading …", "dim"))]
 
     def draw_about(self) -> None:
         state = self.state

@@ -72,8 +72,6 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.stretch = Stretch()
         self.reading: tuple[int, int] | None = None
         self.kinds: tuple[str, ...] = ()
-        self.fault: DejaError | None = None
-        self.wanted = ""
         self.held: list[Typed] = []
         self.resting = Resting(self, self.draw_about)
 
@@ -109,20 +107,20 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
     # --- links --------------------------------------------------------------------------------------
 
     def about(self, what: str) -> None:
-        self.wanted = what
+        self.linked = what
         if self.ready:
-            self.call_after_refresh(self.open_wanted)
+            self.call_after_refresh(self.follow)
 
     def on_screen_resume(self) -> None:
         super().on_screen_resume()
-        if self.wanted:
-            self.call_after_refresh(self.open_wanted)
+        if self.linked:
+            self.call_after_refresh(self.follow)
 
-    def open_wanted(self) -> None:
+    def follow(self) -> None:
         """Open the grain that a link is about."""
-        if self.wanted and self.is_current:
-            wanted, self.wanted = self.wanted, ""
-            self.app.push_screen(GrainScreen(wanted), lambda _: self.reload())
+        if self.linked and self.is_current:
+            linked, self.linked = self.linked, ""
+            self.app.push_screen(GrainScreen(linked), lambda _: self.reload())
 
     def find(self, start: str) -> None:
         """List the grains whose address starts so."""
@@ -188,10 +186,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.give_back()
 
     def failed(self, fault: DejaError) -> None:
-        self.fault, self.reading = fault, None
-        self.asked_again = False
-        self.say_stale(fault)
-        self.draw()
+        self.reading = None
+        super().failed(fault)
         self.held.clear()
 
     def look(self, lens: Lens) -> None:
@@ -253,10 +249,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
-        if self.fault is not None and self.page is None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.page is None:
-            return [line(Span(" reading …", "dim"))]
+            return self.unread()
         told = nothing(self.lens, clean(self.console_app.quoted_file, 200))
         return [line(" ", one) for one in wrapped(told, self.list_room - 1, 0)]
 

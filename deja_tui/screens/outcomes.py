@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 
 from deja_tui.console.feed import Reviews
-from deja_tui.errors import DejaError
 from deja_tui.present import measured as shown
 from deja_tui.present.line import Line, Span, line, wrapped
 from deja_tui.present.outcomes import NONE_YET
@@ -57,8 +56,6 @@ class OutcomesScreen(TypingScreen):
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[shown.Entry] | None = None
-        self.fault: DejaError | None = None
-        self.wanted = ""
 
     def compose_body(self) -> ComposeResult:
         with Container(id="body"):
@@ -91,29 +88,20 @@ class OutcomesScreen(TypingScreen):
         self.entries, self.fault = entries, None
         self.note_read()
         self.draw()
-        if self.wanted:
-            self.select()
+        self.follow()
         self.told_again()
 
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_stale(fault)
-        self.draw()
+    @property
+    def known(self) -> bool:
+        return self.entries is not None
 
-    def about(self, what: str) -> None:
-        self.wanted = what
-        if self.entries is not None:
-            self.select()
+    def place_of(self, what: str) -> int | None:
+        """A recommendation that was measured, or an analyzer."""
+        places = (place for place, entry in enumerate(self.ordered) if entry.key.startswith(what))
+        return next(places, None)
 
-    def select(self) -> None:
-        """Put the mark on what a link is about: a recommendation that was measured, or an analyzer."""
-        wanted, self.wanted = self.wanted, ""
-        for place, entry in enumerate(self.ordered):
-            if entry.key.startswith(wanted):
-                self.listing.move_to(place)
-                return
-        self.say(f"nothing was measured of {wanted[:12]} yet", "warning")
+    def not_there(self, what: str) -> str:
+        return f"nothing was measured of {what[:12]} yet"
 
     def draw(self) -> None:
         entries = self.ordered
@@ -135,10 +123,8 @@ class OutcomesScreen(TypingScreen):
             self.draw_typing()
 
     def emptiness(self) -> list[Line]:
-        if self.fault is not None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
-        if self.entries is None:
-            return [line(Span(" reading …", "dim"))]
+        if self.fault is not None or self.entries is None:
+            return self.unread()
         run = f"deja loop run --db {clean(self.console_app.quoted_file, 200)}"
         room = self.app.size.width - 2
         return [line(" ", one) for one in wrapped([line(NONE_YET), line(Span("run: ", "dim"), run)], room, 0)]

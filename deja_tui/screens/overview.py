@@ -12,10 +12,9 @@ from textual.containers import Container
 from deja_tui.console.feed import Reviews
 from deja_tui.console.looking import QUICK_S
 from deja_tui.engine.health import AnalyzerState, Health, filled
-from deja_tui.errors import DejaError
 from deja_tui.present import overview as shown
 from deja_tui.present.health import short_id
-from deja_tui.present.line import Span, line, wrapped
+from deja_tui.present.line import line, wrapped
 from deja_tui.present.words import plural
 from deja_tui.screens.working import WorkingScreen
 from deja_tui.widgets.oneline import OneLine
@@ -45,10 +44,8 @@ class OverviewScreen(WorkingScreen):
         self.health: Health | None = None
         self.stats: Mapping[str, Any] | None = None
         self.verified: shown.Verified | None = None
-        self.fault: DejaError | None = None
         # How long the last look at everything took, seconds; before it nobody knows.
         self.took = float("inf")
-        self.wanted = ""
         self.facts_height = 0
 
     def compose_body(self) -> ComposeResult:
@@ -95,8 +92,7 @@ class OverviewScreen(WorkingScreen):
         self.health, self.fault = filled(found, self.health), None
         self.note_read()
         self.draw()
-        if self.wanted:
-            self.select(self.wanted)
+        self.follow()
 
     def came(self, found: Health, took: float) -> None:
         self.health, self.took, self.fault = found, took, None
@@ -104,25 +100,19 @@ class OverviewScreen(WorkingScreen):
         self.draw()
         self.told_again()
 
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_stale(fault)
-        self.draw()
+    @property
+    def known(self) -> bool:
+        return self.health is not None
 
-    def about(self, what: str) -> None:
-        self.wanted = what
-        if self.health is not None:
-            self.select(what)
-
-    def select(self, what: str) -> None:
-        """Put the mark on an analyzer, by a start of its name."""
-        self.wanted = ""
+    def place_of(self, what: str) -> int | None:
+        """An analyzer, by a start of its name."""
         for place, state in enumerate(self.states):
             if state.id == what or short_id(state.id).startswith(what):
-                self.listing.move_to(place)
-                return
-        self.say(f"there is no analyzer {what}", "warning")
+                return place
+        return None
+
+    def not_there(self, what: str) -> str:
+        return f"there is no analyzer {what}"
 
     # --- drawing ------------------------------------------------------------------------------------
 
@@ -132,10 +122,7 @@ class OverviewScreen(WorkingScreen):
         room, health = self.app.size.width, self.health
         if health is None:
             self.part(Pager, "facts").show([])
-            failed = line(Span(" Nothing could be read. r tries again.", "warning"))
-            self.listing.show(
-                [], lambda index: (), [failed if self.fault else line(Span(" reading …", "dim"))]
-            )
+            self.listing.show([], lambda index: (), self.unread())
             return
         facts = shown.facts(
             health, self.stats, self.verified, self.console_app.quoted_file, copies=room >= COPIES_ROOM

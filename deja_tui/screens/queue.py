@@ -24,9 +24,11 @@ from deja_tui.present.line import Line, Span, heading, line, wrap, wrapped
 from deja_tui.present.overview import runs
 from deja_tui.present.words import age, fenced, plural, short
 from deja_tui.screens.detail import DetailScreen, case_of, command_line
+from deja_tui.screens.filtering import FILTER_KEYS
+from deja_tui.screens.resting import HELD_SECONDS, Resting
 from deja_tui.screens.working import WorkingScreen
 from deja_tui.text import clean, fold, utc
-from deja_tui.widgets.hints import Hint, Hints
+from deja_tui.widgets.hints import Hints
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
@@ -37,7 +39,6 @@ STATUS_ORDER: Final[tuple[str | None, ...]] = (*STATUSES, None)
 SORTS: Final = ("severity", "newest", "most evidence")
 LIST_SIDE: Final = 50
 PREVIEW_LEAST: Final = 5
-REST_SECONDS: Final = 0.06
 # A preview is filled up below its card where that shows so many lines more.
 CARD_LINES: Final = 5
 FILL_LEAST: Final = 3
@@ -87,9 +88,7 @@ class QueueScreen(WorkingScreen):
         self.rows: list[QueueRow] = []
         self.details: OrderedDict[str, Detail] = OrderedDict()
         self.stale: set[str] = set()
-        self.fault: DejaError | None = None
         self.standing: Health | None = None
-        self.moved_at = float("-inf")
         self.previewing = ""
         self.whole = False
         # How many rows there are while only the first of them were read, else None; whether the last one is wanted.
@@ -97,7 +96,7 @@ class QueueScreen(WorkingScreen):
         self.to_last = False
         self.reading: int | None = None
         self.list_height = ""
-        self.resting: Timer | None = None
+        self.resting = Resting(self, self.show_preview)
         self.filling: Timer | None = None
         self.filled = ""
 
@@ -179,10 +178,8 @@ class QueueScreen(WorkingScreen):
         self.told_again()
 
     def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again, self.reading = False, None
-        self.say_stale(fault)
-        self.draw()
+        self.reading = None
+        super().failed(fault)
 
     # --- drawing ------------------------------------------------------------------------------------
 
@@ -230,15 +227,12 @@ class QueueScreen(WorkingScreen):
             self.set_hints(self.case, without=("run",) if row else _OF_A_ROW)
 
     def draw_typing(self) -> None:
-        keys = [Hint("Enter", "keeps the filter"), Hint("Esc", "clears it"), Hint("^u", "empties")]
-        self.part(Hints, "hints").show_hints(keys)
+        self.part(Hints, "hints").show_hints(FILTER_KEYS)
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""
-        if self.fault is not None and self.all_rows is None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
         if self.all_rows is None:
-            return [line(Span(" reading …", "dim"))]
+            return self.unread()
         if self.wanted:
             return [line(" No recommendation matches ", fenced(self.wanted, 60), ". Esc clears the filter.")]
         file = clean(self.console_app.quoted_file, 200)
@@ -328,16 +322,7 @@ class QueueScreen(WorkingScreen):
     def moved(self) -> None:
         """Another row is selected: title, hints and preview follow in the same paint."""
         self.draw_around()
-        now = self.console_app.ticks.now()
-        held = now - self.moved_at < REST_SECONDS
-        self.moved_at = now
-        if self.resting is not None:
-            self.resting.stop()
-            self.resting = None
-        if held:
-            self.resting = self.set_timer(REST_SECONDS, self.show_preview)
-        else:
-            self.show_preview()
+        self.resting.step()
 
     def show_preview(self) -> None:
         """Draw the selected recommendation, and ask for it when it is not known yet."""
@@ -352,7 +337,7 @@ class QueueScreen(WorkingScreen):
             self.read_ahead()
         else:
             # Reading takes a few milliseconds; only a slow one is worth a paint of its own.
-            self.set_timer(REST_SECONDS, self.show_glance)
+            self.set_timer(HELD_SECONDS, self.show_glance)
         if found is None or row.address in self.stale:
             destructive = self.console_app.rights.tier == "DESTRUCTIVE"
             self.ask(

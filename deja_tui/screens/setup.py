@@ -11,7 +11,6 @@ from textual.containers import Container
 
 from deja_tui.capture import starters
 from deja_tui.console.feed import Recorded
-from deja_tui.errors import DejaError
 from deja_tui.present import setup as shown
 from deja_tui.present.line import Line, Span, line
 from deja_tui.present.words import plural
@@ -47,8 +46,6 @@ class SetupScreen(WorkingScreen):
         self.found: Standing | None = None
         self.rows: list[shown.Row] = []
         self.faults: int | None = None
-        self.fault: DejaError | None = None
-        self.wanted = ""
         # which snippet of each row is shown
         self.places: dict[str, int] = {}
         self.about_height = 0
@@ -97,29 +94,18 @@ class SetupScreen(WorkingScreen):
         self.found, self.fault = found, None
         self.draw()
         self.count_pending()
-        if self.wanted:
-            self.select()
+        self.follow()
         self.told_again()
 
-    def failed(self, fault: DejaError) -> None:
-        self.fault = fault
-        self.asked_again = False
-        self.say_error(fault)
-        self.draw()
+    @property
+    def known(self) -> bool:
+        return self.found is not None
 
-    def about(self, what: str) -> None:
-        self.wanted = what
-        if self.found is not None:
-            self.select()
+    def place_of(self, what: str) -> int | None:
+        return next((place for place, row in enumerate(self.rows) if row.key.startswith(what)), None)
 
-    def select(self) -> None:
-        """Put the mark on the row of a word."""
-        wanted, self.wanted = self.wanted, ""
-        for place, row in enumerate(self.rows):
-            if row.key.startswith(wanted):
-                self.listing.move_to(place)
-                return
-        self.say(f"there is no row {wanted}: {', '.join(row.key for row in self.rows)}", "warning")
+    def not_there(self, what: str) -> str:
+        return f"there is no row {what}: {', '.join(row.key for row in self.rows)}"
 
     # --- drawing ------------------------------------------------------------------------------------
 
@@ -133,7 +119,7 @@ class SetupScreen(WorkingScreen):
         self.part(Pager, "about").edge = self.wide
         self.size_about()
         self.listing.show(
-            [row.key for row in rows], lambda index: shown.setup_row(rows[index]), self.emptiness()
+            [row.key for row in rows], lambda index: shown.setup_row(rows[index]), self.unread()
         )
         self.draw_about()
 
@@ -143,11 +129,6 @@ class SetupScreen(WorkingScreen):
         if height != self.about_height:
             self.about_height = height
             self.part(Pager, "about").styles.height = height or "1fr"
-
-    def emptiness(self) -> list[Line]:
-        if self.fault is not None:
-            return [line(Span(" Nothing could be read. r tries again.", "warning"))]
-        return [line(Span(" reading …", "dim"))]
 
     def draw_about(self) -> None:
         row, keymap = self.row, self.console_app.keymap
