@@ -226,6 +226,30 @@ WAYS: dict[str, Way] = {
             ("E", "query.edit", "Enter runs"),
         ),
     ),
+    # grain → recommendation → trail → outcome → trail → grain, and back the same way
+    "circle": Way(
+        "memories",
+        (
+            ("/", "memories.filter", "Filter>"),
+            ("type:git_push", TYPED, "git_push"),
+            ("enter", TYPED, "filter «git_push»"),
+            ("G", "move.last", "rejected: non-fast-forward"),
+            ("enter", "memories.open", "Fields"),
+            ("G", "move.last", "cited as evidence by"),
+            ("enter", "grain.open", "APPLIED"),
+            ("t", "queue.trail", "pull before push"),
+            ("5", "go.outcomes", "applied, in effect from"),
+            ("enter", "outcomes.open", "pull before push"),
+            ("o", "detail.grains", "deja grains of"),
+            ("enter", "grain.open", "fails_with"),
+            ("G", "move.last", "written by applying"),
+            ("enter", "grain.open", "APPLIED"),
+            ("5", "go.outcomes", "applied, in effect from"),
+            ("enter", "outcomes.open", "pull before push"),
+            ("2", "go.sessions", "session sess-31"),
+            ("enter", "session.open", "APPLIED"),
+        ),
+    ),
     "everywhere": Way(
         "queue",
         (
