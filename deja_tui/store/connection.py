@@ -89,6 +89,7 @@ def set_distrust(db: apsw.Connection) -> None:
     db.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     db.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     db.pragma("cell_size_check", "on")
+    db.limit(apsw.SQLITE_LIMIT_ATTACHED, 1)  # what VACUUM needs; nothing here attaches another file
 
 
 def set_stable_plans(db: apsw.Connection) -> None:

@@ -43,6 +43,11 @@ class NotOurs(Exception):
     """A file of that name that is no telemetry of deja: it is left alone."""
 
 
+def quoted(name: str) -> str:
+    """A table's name as SQL; whoever made the file chose it, and it may hold quotes and statements."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def connect(path: str) -> apsw.Connection:
     """Open or make the sidecar; tables of another version are dropped, they are disposable.
 
@@ -62,7 +67,7 @@ def connect(path: str) -> apsw.Connection:
     db.pragma("temp_store", "memory")
     if not empty and db.pragma("user_version") != sidecar.VERSION:
         for (name,) in list(rows(db, "SELECT name FROM sqlite_schema WHERE type = 'table'")):
-            db.execute(f'DROP TABLE "{name}"')
+            db.execute("DROP TABLE " + quoted(name))
         empty = True
     if empty:
         db.execute("BEGIN IMMEDIATE")

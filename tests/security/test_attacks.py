@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from deja_tui import DejaError, Memory, compat
@@ -20,6 +21,7 @@ from deja_tui.capture import registry, wiring
 from deja_tui.capture.files import import_path
 from deja_tui.cli import mcp_tools
 from deja_tui.engine.operations import Supersede, to_plain
+from deja_tui.store import sidecar
 from deja_tui.store.codec import encode, make_grain
 from tests.cli.conftest import Deja
 from tests.store.helpers import Clock
@@ -247,6 +249,42 @@ def test_a_bundle_grants_nothing_and_sets_nothing(tmp_path: Path) -> None:
         with pytest.raises(DejaError):
             worker.forget(worker.recall("acme")[0].address, because="eve granted it")
         assert worker.verify() == ()
+
+
+def test_a_file_of_sqlite_that_a_stranger_made_runs_nothing(tmp_path: Path) -> None:
+    """TM-47: a sidecar whose table names hold statements, and a store of LangGraph with views, generated columns and bytes that are no
+    text: they are thrown away or refused; no other file is opened, and no statement of theirs is carried out."""
+    path, sidecar_path = tmp_path / "a.deja", tmp_path / "a.deja.telemetry.db"
+    with Memory.open(path, clock=Clock(NOW)) as memory:
+        memory.add_fact("a", "b", "c")
+    bank = apsw.Connection(str(tmp_path / "bank.db"))
+    bank.execute("CREATE TABLE money (n); INSERT INTO money VALUES (1)")
+    bank.close()
+    evil = apsw.Connection(str(sidecar_path))
+    statements = f"ATTACH DATABASE '{tmp_path / 'bank.db'}' AS y; DELETE FROM y.money; --"
+    name = f'x"; {statements}'.replace('"', '""')
+    evil.execute(
+        f'CREATE TABLE "{name}" (a); CREATE TABLE x (a); PRAGMA application_id = {sidecar.APPLICATION_ID}; PRAGMA user_version = 99'
+    )
+    evil.close()
+    with Memory.open(path, telemetry="aggregate", clock=Clock(NOW)) as memory:
+        memory.recall("a")
+        with pytest.raises(apsw.SQLError, match="too many attached"):
+            memory.store.reading().execute("ATTACH ':memory:' AS one; ATTACH ':memory:' AS two")
+    assert apsw.Connection(str(tmp_path / "bank.db")).execute("SELECT n FROM money").get == 1
+    for number, sql in enumerate((
+        "CREATE TABLE store (prefix, key, value, created_at, updated_at); INSERT INTO store VALUES ('a', 'k', CAST(x'ff' AS TEXT), 1, 1)",
+        "CREATE TABLE t (x); CREATE VIEW store AS SELECT 1 AS prefix, 2 AS key, 3 AS value, 4 AS created_at, 5 AS updated_at",
+        "CREATE TABLE store (prefix, key, value AS (zeroblob(200000000)), created_at, updated_at); INSERT INTO store(prefix, key) VALUES ('a', 'k')",
+    )):  # fmt: skip
+        theirs = tmp_path / f"{number}.db"
+        made = apsw.Connection(str(theirs))
+        made.execute(sql)
+        made.close()
+        with Memory.open(tmp_path / "b.deja", clock=Clock(NOW)) as memory:
+            with pytest.raises(DejaError, match="IMP-E002"):
+                import_path(memory, registry.source("langgraph"), theirs, now_ms=NOW)
+            assert memory.verify() == ()
 
 
 # --- places (TM-44) ------------------------------------------------------------------------------------

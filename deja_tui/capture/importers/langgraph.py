@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from deja_tui.capture import files, times
 from deja_tui.capture.figures import Counts, Shape
+from deja_tui.capture.jsonl import LINE_LIMIT
 from deja_tui.capture.known import Known
 from deja_tui.capture.reading import records
 from deja_tui.capture.report import FileReport
@@ -23,6 +24,7 @@ from deja_tui.capture.source import Probe, Source
 from deja_tui.capture.talk import parsed
 from deja_tui.errors import DejaError
 from deja_tui.items import CaptureItem
+from deja_tui.store.connection import set_distrust
 from deja_tui.text import clean, compact_json, fold
 
 KIND: Final = "langgraph"
@@ -74,6 +76,8 @@ def _rows(path: Path, known: Known) -> Iterator[tuple[int, str, Any, Any, Any, A
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
         connection = apsw.Connection(path.resolve().as_uri() + "?immutable=1", flags=flags)
+        set_distrust(connection)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, LINE_LIMIT)
         names = [
             row[0]
             for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")
@@ -87,8 +91,9 @@ def _rows(path: Path, known: Known) -> Iterator[tuple[int, str, Any, Any, Any, A
         for number, prefix, key, value, made, changed in connection.execute(query):
             yield int(number), str(prefix).replace(".", "/"), key, parsed(value), made, changed
         connection.close()
-    except apsw.Error as fault:
-        raise DejaError("IMP-E002", f"{clean(path.name)} cannot be read as a store: {fault}", HINT) from fault
+    except (apsw.Error, UnicodeDecodeError) as fault:
+        why = "text that is none" if isinstance(fault, UnicodeDecodeError) else clean(str(fault), 120)
+        raise DejaError("IMP-E002", f"{clean(path.name)} cannot be read as a store: {why}", HINT) from fault
 
 
 def _lines(path: Path, known: Known) -> Iterator[tuple[int, str, Any, Any, Any, Any]]:
