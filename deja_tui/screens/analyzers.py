@@ -70,16 +70,17 @@ class SettingScreen(TypingScreen):
 
         def settle(because: str) -> None:
             name = state.id
-            self.console_app.sitting.record(because)
             self.ask(
                 "configure",
                 lambda reviews: reviews.configure(name, because=because, **parts),
                 self.changed,
+                self.reason_kept,
             )
 
         self.ask_because(what, settle)
 
     def changed(self, found: Sequence[ConfigChange]) -> None:
+        self.reason_used()
         self.load()
         self.say(
             f"{plural(len(found), 'setting')} changed, written to the log" if found else "nothing differs"

@@ -49,6 +49,7 @@ PAUSE_SECONDS: Final = 0.3
 WIDE: Final = 110
 SIDE: Final = 46
 EDGED: Final = SIDE - 2
+LOCKED: Final = "STO-E004"
 _WHEN_SMALL: Final = ("app.quit", "app.repaint", "app.suspend")
 _WHEN_TYPING: Final = ("app.repaint", "app.suspend")
 _TIER_MEANINGS: Final = {"READ-ONLY": "dim", "REVIEW": "ok", "APPLY": "warning", "DESTRUCTIVE": "error"}
@@ -71,6 +72,8 @@ class DejaScreen(Screen[None]):
     outdated = False
     # Somebody asked to read again and waits for an answer.
     asked_again = False
+    # What was typed could not be used because another process held the file.
+    retries = False
     # What is known about deciding the recommendation that the hints are about.
     case_here: Case | None = None
     # What was copied by the key before this one: asking for it again prints it.
@@ -227,6 +230,23 @@ class DejaScreen(Screen[None]):
         """Code, one sentence, next step."""
         step = f" Next: {fault.next_step}" if fault.next_step else ""
         self.say(f"{fault.code} {fault.message}.{step}", "error")
+
+    def say_typed(self, fault: DejaError) -> None:
+        """An act with typed text was refused: the text stands there still. After a lock the reload key tries again (§9)."""
+        self.retries = fault.code == LOCKED
+        if not self.retries:
+            self.say_error(fault)
+            return
+        again = self.console_app.keymap.first("app.reload")
+        self.say(
+            f"{fault.code} {fault.message}. {again} or Enter tries again, other keys type on; nothing is lost.",
+            "error",
+        )
+
+    def retried(self, key: str) -> bool:
+        """Whether a key of a prompt is the one that tries again after a lock: only the first key is."""
+        retries, self.retries = self.retries, False
+        return retries and self.console_app.keymap.first("app.reload") == key
 
     # --- keys ---------------------------------------------------------------------------------------
 

@@ -165,12 +165,17 @@ class OutcomesScreen(TypingScreen):
             return
 
         def file_draft(because: str) -> None:
-            self.console_app.sitting.record(because)
-            self.ask("revert", lambda reviews: propose_revert(reviews, address, because), self.proposed)
+            self.ask(
+                "revert",
+                lambda reviews: propose_revert(reviews, address, because),
+                self.proposed,
+                self.reason_kept,
+            )
 
         self.ask_because(f"TAKE {short(address)} BACK", file_draft)
 
     def proposed(self, draft: str) -> None:
+        self.reason_used()
         self.say(f"filed as {short(draft)}: another person approves it before anything is taken back", "ok")
         self.load()
 

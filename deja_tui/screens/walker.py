@@ -310,7 +310,8 @@ class WalkerScreen(ReadingScreen):
         self.flash.clear()
         if key == "escape":
             self.clear_choice()
-        elif key == "enter":
+        elif key == "enter" or self.retried(key):
+            self.retries = False
             self.submit()
         elif not self.reason.take(key, character):
             self.anywhere(key)
@@ -382,7 +383,7 @@ class WalkerScreen(ReadingScreen):
             self.ask_detail(lambda detail: self.tell_moved_on(detail, fault))
             return
         self.enter("confirm" if self.reason.limit is None else "reason")
-        self.say_error(fault)
+        self.say_typed(fault)
 
     def tell_moved_on(self, detail: Detail, fault: DejaError | None) -> None:
         """Say who decided meanwhile, and offer the next one."""

@@ -97,6 +97,8 @@ class TypingScreen(WorkingScreen):
     def __init__(self) -> None:
         super().__init__()
         self.use: Callable[[str], None] = lambda text: None
+        # The prompt, the use and the text of the reason that an act was asked for with.
+        self.reasoned: tuple[str, Callable[[str], None], str] | None = None
 
     @property
     def editor(self) -> Reason:
@@ -111,8 +113,11 @@ class TypingScreen(WorkingScreen):
         self.editor.ask(prompt, text, limit=limit)
         self.draw_typing()
 
-    def ask_because(self, prompt: str, use: Callable[[str], None]) -> None:
-        """Have a reason typed (D16): not blank, not over-long, not one of this sitting."""
+    def ask_because(self, prompt: str, use: Callable[[str], None], text: str = "") -> None:
+        """Have a reason typed (D16): not blank, not over-long, not one of this sitting.
+
+        ``use`` asks for the act, with `reason_used` when it was done and `reason_kept` when it was not.
+        """
 
         def judge(text: str) -> None:
             why_not = self.console_app.sitting.refusal(text)
@@ -120,9 +125,23 @@ class TypingScreen(WorkingScreen):
                 self.say(why_not, "warning")
                 return
             self.stop_typing()
+            self.reasoned = prompt, use, text
             use(text.strip())
 
-        self.ask_text(f"{prompt} BECAUSE", judge, limit=REASON_MAX)
+        self.ask_text(f"{prompt} BECAUSE", judge, text, limit=REASON_MAX)
+
+    def reason_used(self) -> None:
+        """The act was done: its reason counts as given in this sitting."""
+        if self.reasoned is not None:
+            self.console_app.sitting.record(self.reasoned[2])
+        self.reasoned = None
+
+    def reason_kept(self, fault: DejaError) -> None:
+        """The act was not done: the reason stands in its row again, for another try."""
+        reasoned, self.reasoned = self.reasoned, None
+        if reasoned is not None and not self.editor.active:
+            self.ask_because(*reasoned)
+        self.say_typed(fault)
 
     def stop_typing(self) -> None:
         self.editor.put_away()
@@ -138,7 +157,8 @@ class TypingScreen(WorkingScreen):
             super().press(key, character)
             return
         self.flash.clear()
-        if key == "enter":
+        if key == "enter" or self.retried(key):
+            self.retries = False
             self.use(self.editor.text)
         elif key == "escape":
             self.stop_typing()

@@ -19,7 +19,7 @@ import apsw
 from deja_tui.errors import ValidationError
 from deja_tui.store import settings
 from deja_tui.store.connection import Connections, Durability, locate, open_place, set_busy
-from deja_tui.store.faults import coded, storage_error
+from deja_tui.store.faults import StoreError, coded, storage_error
 from deja_tui.store.terms import Terms
 from deja_tui.store.transaction import Transaction
 from deja_tui.store.write import Act
@@ -177,7 +177,8 @@ class Acts:
     def _outermost(self) -> Iterator[Transaction]:
         files = self._here()
         if not files.lock.acquire(timeout=files.busy_ms / 1000):
-            raise storage_error(apsw.BusyError("another thread is writing"))
+            fault = storage_error(apsw.BusyError("another thread is writing"))
+            raise StoreError(fault.code, f"{fault.message} (this process)", fault.next_step)
         try:
             transaction = self._begin(files)
             self._thread.transaction = transaction
@@ -199,7 +200,13 @@ class Acts:
     @coded
     def _begin(self, files: Connections) -> Transaction:
         db = files.writer()
-        db.execute("BEGIN IMMEDIATE")
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError as error:
+            from deja_tui.store.holder import named
+
+            fault = storage_error(error)
+            raise StoreError(fault.code, f"{fault.message}{named(self.path)}", fault.next_step) from error
         try:
             return Transaction(db, self._clock, self._terms)
         except BaseException:

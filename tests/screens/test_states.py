@@ -75,7 +75,7 @@ async def test_a_lock_lets_reads_go_on_and_an_act_try_again() -> None:
         await user.press("w", "a", *"because")
         reviews.faults["approve"] = LOCKED
         await user.press("enter")
-        assert user.flash.startswith("STO-E004 the file is locked by another writer. Next: try again")
+        assert user.flash.startswith("STO-E004 the file is locked by another writer. r or Enter tries again")
         assert any(row.startswith("APPROVE BECAUSE> because") for row in user.rows)
         await user.press("enter")
         assert user.screen.state == "receipt"

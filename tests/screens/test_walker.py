@@ -674,7 +674,7 @@ async def test_a_lock_keeps_the_reason_for_another_try() -> None:
             "STO-E004", "the file is locked by another writer", "try again"
         )
         await decide(user, "a", "worth waiting for")
-        assert user.flash == "STO-E004 the file is locked by another writer. Next: try again"
+        assert user.flash.startswith("STO-E004 the file is locked by another writer. r or Enter tries again")
         assert screen.state == "reason"
         await user.press("enter")
         assert screen.state == "receipt"
