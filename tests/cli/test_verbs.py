@@ -56,7 +56,7 @@ LOOP = {
     "reflect": "loop reflect", "reject": "loop reject", "replay": "loop replay", "rollback": "loop rollback",
     "run": "loop run", "show": "loop show", "why": "why", "withdraw": "loop withdraw",
     "approve_and_apply": "(two decisions are two verbs: each has its reason)",
-    "waiting": "loop health",
+    "waiting": "loop health", "tally": "loop health", "addresses": "loop list",
     "change_token": "(a console asks it between two looks at the file; a verb looks once)",
     "resolve": "(every verb takes a shortened address)",
 }  # fmt: skip
