@@ -149,7 +149,8 @@ class QueueScreen(WorkingScreen):
         """Read the rows: at first those one can see and a few pages more, everything once a key is pressed."""
         status, known = self.status, self.all_rows is not None
         if known or status is None or self.wanted or self.sort.name != SORTS[0]:
-            self.ask("queue", lambda reviews: reviews.queue(status), self.came, self.failed)
+            # a long queue takes longer to read than another place may wait
+            self.ask("queue", lambda reviews: reviews.queue(status), self.came, self.failed, filling=True)
         else:
             self.ask(
                 "queue",
@@ -302,7 +303,11 @@ class QueueScreen(WorkingScreen):
     def ask_standing(self) -> None:
         """What an empty queue is told with; it is asked for only then."""
         self.ask(
-            "standing", lambda reviews: reviews.health(), self.stood, lambda fault: self.say_stale(fault)
+            "standing",
+            lambda reviews: reviews.health(),
+            self.stood,
+            lambda fault: self.say_stale(fault),
+            filling=True,
         )
 
     def stood(self, health: Health) -> None:
@@ -312,9 +317,9 @@ class QueueScreen(WorkingScreen):
     def do_run(self) -> None:
         """Run the analyzers, at most five seconds; what they find stands here then."""
         self.ask(
-            "standing",
-            lambda reviews: reviews.health(),
-            lambda health: self.run_all(runs(health.analyzers), quick=False),
+            "analyzers",
+            lambda reviews: reviews.analyzers(quick=True),
+            lambda states: self.run_all(runs(states), quick=False),
         )
 
     # --- preview ------------------------------------------------------------------------------------
