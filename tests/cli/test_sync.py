@@ -120,7 +120,7 @@ def test_the_log_tells_what_changed_since(deja: Deja, two: tuple[Path, Path]) ->
     assert len(deja("log", "--since", NOW - 1, "--db", path).out.splitlines()) == 3
     assert len(deja("log", "--subject", "nobody", "--db", path, "--format", "json").json["changes"]) == 0
     assert len(deja("log", "-k", "1", "--db", path).out.splitlines()) == 1
-    assert deja("log", "--since", "yesterday", "--db", path).err.startswith("VAL-E002")
+    assert deja("log", "--since", "some day", "--db", path).err.startswith("VAL-E002")
 
 
 def test_the_sample_bundle_is_taken_in_once(deja: Deja, tmp_path: Path) -> None:
