@@ -34,6 +34,7 @@ def default_folder() -> Path:
 def told(error: BaseException, folder: Path | None, now_ms: int) -> DejaError:
     """The coded fault (CON-E005) of an exception; its report is written to ``folder``, None: nowhere."""
     kept = None if folder is None else _keep(error, folder, now_ms)
+    error = _carried(error) or error
     where = (
         f"its report, without anything of the memory: {kept}"
         if kept
@@ -44,6 +45,7 @@ def told(error: BaseException, folder: Path | None, now_ms: int) -> DejaError:
 
 def place(error: BaseException) -> str:
     """Kind and place of an exception: the same for the same fault."""
+    error = _carried(error) or error
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     return f"{_kind(error)} {frames[0].filename}:{frames[0].lineno}" if frames else _kind(error)
 
@@ -73,8 +75,14 @@ def lines(error: BaseException, now_ms: int) -> list[str]:
         found += ["", _kind(one)]
         frames = traceback.extract_tb(one.__traceback__, limit=-_MOST_FRAMES)
         found += [f"  {_place(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames]
-        one = one.__cause__ or one.__context__
+        one = one.__cause__ or one.__context__ or _carried(one)
     return found
+
+
+def _carried(error: BaseException) -> BaseException | None:
+    """What went wrong in a worker: its wrapper carries it, and has no place of its own."""
+    found = getattr(error, "error", None)
+    return found if isinstance(found, BaseException) else None
 
 
 def _kind(error: BaseException) -> str:

@@ -436,9 +436,17 @@ class DejaScreen(Screen[None]):
             except Exception as error:  # noqa: BLE001 - a panel that cannot be filled says so; the others go on
                 fault = self.console_app.went_wrong(error)
                 if self.is_attached:
-                    (failed or self.say_error)(fault)
+                    self.tell_fault(fault, failed)
 
         self.run_worker(asking(), group=kind, exit_on_error=True)
+
+    def tell_fault(self, fault: DejaError, failed: Callable[[DejaError], None] | None) -> None:
+        """Say it as the panel does; what cannot even be drawn for that reason is said in the flash line alone."""
+        try:
+            (failed or self.say_error)(fault)
+        except Exception as error:  # noqa: BLE001 - the panel's own drawing is what is broken
+            self.console_app.went_wrong(error)
+            self.say_error(fault)
 
     # --- decisions ----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from textual.worker import WorkerFailed
 
 from deja_tui.console import mishap
 from deja_tui.errors import DejaError
@@ -108,3 +109,34 @@ def test_a_report_that_cannot_be_kept_is_told(tmp_path: Path) -> None:
     assert fault.code == "CON-E005"
     assert "could not be kept" in fault.next_step
     assert SECRET not in f"{fault} {fault.next_step}"
+
+
+def test_the_fault_of_a_worker_is_told_as_itself(tmp_path: Path) -> None:
+    """Its wrapper has neither kind nor place: the report names what it carries."""
+    try:
+        raise KeyError(SECRET)
+    except KeyError as fault:
+        wrapper = WorkerFailed(fault)
+    assert "(KeyError)" in mishap.told(wrapper, tmp_path, NOW).message
+    assert "test_mishaps.py" in mishap.place(wrapper)
+    assert "builtins.KeyError" in read(tmp_path)
+    assert SECRET not in read(tmp_path)
+
+
+async def test_a_panel_that_cannot_even_say_so_leaves_the_console_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing fails both with the answer and with the fault of it: one line, and the other places work."""
+    app = make_app(at="queue")
+    async with app.run_test(size=(80, 24)) as pilot:
+        user = User(app, pilot, app.feed.reviews, Hand())  # type: ignore[arg-type]
+        await user.settle()
+
+        def broken(self: OverviewScreen) -> None:
+            raise KeyError(SECRET)
+
+        await user.press("1")
+        monkeypatch.setattr(OverviewScreen, "draw", broken)
+        await user.press("r")
+        assert user.flash.startswith("CON-E005 the console met a fault of its own (KeyError)")
+        await user.press("3")
+        assert "[3 Queue:3]" in user.title
+    assert app.ended_by is None
