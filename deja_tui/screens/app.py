@@ -7,8 +7,9 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from textual import events
 from textual.app import App
@@ -26,17 +27,9 @@ from deja_tui.console.typed import Typed as TypedBefore
 from deja_tui.engine.objects import Receipt
 from deja_tui.errors import DejaError
 from deja_tui.present.reasons import Sitting
-from deja_tui.screens.analyzers import AnalyzersScreen
 from deja_tui.screens.base import DejaScreen, Ticks, Typed
 from deja_tui.screens.detail import DetailScreen
-from deja_tui.screens.memories import MemoriesScreen
-from deja_tui.screens.outcomes import OutcomesScreen
-from deja_tui.screens.overview import OverviewScreen
 from deja_tui.screens.place import PlaceScreen
-from deja_tui.screens.query import QueryScreen
-from deja_tui.screens.queue import QueueScreen
-from deja_tui.screens.sessions import SessionsScreen
-from deja_tui.screens.setup import SetupScreen
 from deja_tui.screens.walk import Walk
 
 ABORTED: Final = 130
@@ -46,6 +39,20 @@ _BELOW_PLACE: Final = 1
 
 def _host_now() -> int:
     return time.time_ns() // 1_000_000
+
+
+class Places(dict[str, PlaceScreen]):
+    """The places, each loaded and made when somebody first goes there: a start waits for one of them, not for eight."""
+
+    def __init__(self, app: DejaApp) -> None:
+        super().__init__()
+        self.app = app
+
+    def __missing__(self, name: str) -> PlaceScreen:
+        kind = getattr(import_module(f"deja_tui.screens.{name}"), f"{name.capitalize()}Screen")
+        made = self[name] = cast(PlaceScreen, kind())
+        self.app.install_screen(made, name)
+        return made
 
 
 class DejaApp(App[None], inherit_bindings=False):
@@ -128,16 +135,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.receipts: list[Receipt] = []
         self.walk: Walk | None = None
         self.pending: int | None = None
-        self.places: dict[str, PlaceScreen] = {
-            "overview": OverviewScreen(),
-            "sessions": SessionsScreen(),
-            "queue": QueueScreen(),
-            "analyzers": AnalyzersScreen(),
-            "outcomes": OutcomesScreen(),
-            "memories": MemoriesScreen(),
-            "setup": SetupScreen(),
-            "query": QueryScreen(),
-        }
+        self.places = Places(self)
         self.polling = False
         self.reports = reports
         # Exceptions that were no coded errors, and what was said of each.
@@ -227,10 +225,8 @@ class DejaApp(App[None], inherit_bindings=False):
     # --- life ---------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        for name, screen in self.places.items():
-            self.install_screen(screen, name)
         place, _, what = (self.at or "queue").partition("/")
-        known = place in self.places
+        known = place in PLACE_SCOPES
         here = self.places[place if known else "queue"]
         self.push_screen(here)
         if not known:

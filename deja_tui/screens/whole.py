@@ -57,7 +57,7 @@ class WholeScreen(ReadingScreen):
 
 def open_grain(screen: DejaScreen, grain: StoredGrain) -> None:
     """Everything about a grain, where Memories are a place; else every field of it."""
-    if "memories" in screen.console_app.places and getattr(screen.console_app, "grains", None) is not None:
+    if getattr(screen.console_app, "grains", None) is not None:
         from deja_tui.screens.grain import GrainScreen
 
         screen.app.push_screen(GrainScreen(grain.address))

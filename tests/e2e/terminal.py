@@ -19,6 +19,7 @@ import pyte
 KEYS = {"enter": "\r", "escape": "\x1b", "ctrl+u": "\x15", "down": "\x1b[B"}
 QUIET_S = 0.25  # longer than the console's 150 ms of discarded keys after a paint
 LIMIT_S = 30.0
+_PIECE = 64  # bytes that a slow line takes at once
 
 
 class Terminal:
@@ -30,6 +31,7 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
         self.heard = 0.0  # when the last bytes came, monotonic seconds
+        self.rate: float | None = None  # bytes a second that this terminal takes; None: all at once
         self.status: int | None = None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -82,13 +84,15 @@ class Terminal:
         if not select.select([self.fd], [], [], seconds)[0]:
             return False
         try:
-            data = os.read(self.fd, 65_536)
+            data = os.read(self.fd, 65_536 if self.rate is None else _PIECE)
         except OSError:
             data = b""
         if not data:
             if self.status is None:
                 self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
             return False
+        if self.rate is not None:
+            time.sleep(len(data) / self.rate)
         self.heard = time.monotonic()
         self.raw += data
         self.stream.feed(data)
