@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,7 +25,7 @@ from deja_tui.screens.session import SessionScreen
 from deja_tui.sessions import Citing
 from deja_tui.store.grains import StoredGrain
 from deja_tui.store.sessions import Thread, Threads
-from deja_tui.text import clean
+from deja_tui.text import clean, quote
 from deja_tui.widgets.oneline import OneLine
 from deja_tui.widgets.pager import Pager
 from deja_tui.widgets.reason import Reason
@@ -308,10 +308,29 @@ class SessionsScreen(FilteringScreen):
         elif self.selected_name is not None:
             self.copy(clean(self.selected_name), "session")
 
-    def cal_of_panel(self) -> str:
-        failed = "WHERE is_error = true " if self.errors_only else ""
-        return f"RECALL tools {failed}RECENT 50 GROUP BY session_id"
+    def do_copy_cal(self) -> None:
+        self.in_its_namespace(lambda statement: self.copy(statement, "CAL"))
 
     def do_command(self) -> None:
-        file = self.console_app.file
-        self.copy(shlex.join(("deja", "cal", self.cal_of_panel(), "--db", file)), "command line")
+        def copy(statement: str) -> None:
+            self.copy(shlex.join(("deja", "cal", statement, "--db", self.console_app.file)), "command line")
+
+        self.in_its_namespace(copy)
+
+    def in_its_namespace(self, copy: Callable[[str], None]) -> None:
+        """The statement that reads the list where the selected session lies: CAL reads one namespace at a time."""
+        name, memory = self.selected_name, self.memory
+        if name is None:
+            copy(self.cal_of_panel())
+            return
+
+        def place(_: object) -> str:
+            grains = memory.sessions.grains(memory.sessions.timeline(name).seqs[-1:])
+            return f"IN {quote(grains[0].namespace)} " if grains else ""
+
+        self.ask("place", place, lambda at: copy(self.cal_of_panel(at)))
+
+    def cal_of_panel(self, at: str = "") -> str:
+        """``at`` names the namespace, as CAL does."""
+        failed = "WHERE is_error = true " if self.errors_only else ""
+        return f"RECALL tools {at}{failed}RECENT 50 GROUP BY session_id"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deja_tui import Memory
 from deja_tui.errors import DejaError
 from deja_tui.screens.detail import DetailScreen
 from deja_tui.screens.grain import GrainScreen
@@ -122,7 +123,7 @@ async def test_y_y_and_c_copy_what_the_panel_shows() -> None:
         await user.press("y")
         assert user.flash == "session sent to the terminal: sess-44"
         await user.press("Y")
-        assert "RECALL tools RECENT 50 GROUP BY session_id" in user.flash
+        assert 'RECALL tools IN "shared" RECENT 50 GROUP BY session_id' in user.flash
         await user.press("C")
         assert f"--db {FILE}" in user.flash
         statements = [user.screen.cal_of_panel()]
@@ -274,3 +275,25 @@ async def test_collected_transcripts_stay_text(size: tuple[int, int]) -> None:
             await user.press("j")
             if user.title == before:
                 break
+
+
+def elsewhere(path: Path) -> None:
+    """A session of another namespace than the file's own."""
+    with Memory.open(path, clock=lambda: NOW) as memory:
+        memory.add(
+            "tool",
+            {"tool_name": "pay", "tool_content": "no", "is_error": True, "session_id": "far"},
+            namespace="two words",
+        )
+
+
+async def test_y_reads_the_namespace_that_the_session_lies_in() -> None:
+    """Also where that is not the file's own; the statement finds it."""
+    found = recorded.opened(elsewhere)
+    async with console(found, at="sessions", file_of=found) as user:  # type: ignore[arg-type]
+        await user.press("Y")
+        statement = user.app.clipboard
+        assert 'IN "two words"' in statement
+        await user.press("C")
+        assert "two words" in user.app.clipboard
+    assert found.memory.cal(statement, read_only=True).rows
