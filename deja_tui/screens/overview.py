@@ -24,7 +24,6 @@ from deja_tui.widgets.rows import Rows
 LIST_SIDE: Final = 78
 LEAST_ROWS: Final = 4
 COPIES_ROOM: Final = 80
-CHECKING: Final = "a verification"
 
 
 class OverviewScreen(WorkingScreen):
@@ -165,22 +164,10 @@ class OverviewScreen(WorkingScreen):
 
     def do_verify(self) -> None:
         upkeep = self.console_app.file_of
-        if upkeep is None or not self.begin(CHECKING, "file and audit chains are verified …"):
-            return
-        self.ask("verify", lambda reviews: len(upkeep.verify()), self.checked, self.broke, slow=True)
-
-    def do_stop(self) -> None:
-        """A run stops at its next pause; a verification cannot, so it is only not waited for any more."""
-        if self.working != CHECKING:
-            super().do_stop()
-            return
-        self.working = ""
-        self.say("the verification is not waited for any more; it reads to its end and writes nothing else")
+        if upkeep is not None:
+            self.verify_file(upkeep, self.checked)
 
     def checked(self, faults: int) -> None:
-        if self.working != CHECKING:
-            return
-        self.working = ""
         self.verified = shown.Verified(self.console_app.now_ms(), faults)
         self.draw()
         self.load()

@@ -203,13 +203,9 @@ class SetupScreen(WorkingScreen):
         self.load()
 
     def verify(self) -> None:
-        if not self.begin("a verification", "file and audit chains are verified …"):
-            return
-        upkeep = self.memory
-        self.ask("verify", lambda _: len(upkeep.verify()), self.checked, self.broke, slow=True)
+        self.verify_file(self.memory, self.checked)
 
     def checked(self, faults: int) -> None:
-        self.working = ""
         self.faults = faults
         self.load()
         told = (

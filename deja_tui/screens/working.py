@@ -5,17 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Event
+from typing import Final
 
 from textual import events
 
+from deja_tui.console.feed import Reviews, Upkeep
 from deja_tui.console.looking import Looked, look
 from deja_tui.errors import DejaError
 from deja_tui.present.line import Span, line
 from deja_tui.present.overview import ran
 from deja_tui.screens.place import PlaceScreen
 from deja_tui.text import REASON_MAX
+from deja_tui.watch import watched
 from deja_tui.widgets.hints import Hint, Hints
 from deja_tui.widgets.reason import Reason
+
+CHECKING: Final = "a verification"
+# Between two lines that say how far it is.
+BETWEEN_SECONDS: Final = 0.25
+
+
+class Stopped(Exception):
+    """Somebody stopped what was under way."""
 
 
 class WorkingScreen(PlaceScreen):
@@ -47,7 +58,8 @@ class WorkingScreen(PlaceScreen):
         stop = self.stop
 
         def progress(done: int) -> None:
-            self.app.call_from_thread(self.say, f"{done} of {len(names)} analyzers ran …")
+            # not waited for: the console may be ending, and wait for this thread
+            self.call_later(self.told_so_far, f"{done} of {len(names)} analyzers ran …")
 
         self.ask(
             "run",
@@ -56,6 +68,43 @@ class WorkingScreen(PlaceScreen):
             self.broke,
             slow=True,
         )
+
+    def verify_file(self, upkeep: Upkeep, done: Callable[[int], None]) -> None:
+        """Verify the file, telling how far it is; Esc and leaving the console end it. ``done`` gets the number of faults."""
+        if not self.begin(CHECKING, "file and audit chains are verified, Esc stops it …"):
+            return
+        stop, closing, now = self.stop, self.console_app.feed.closing, self.console_app.ticks.now
+        told_at = float("-inf")
+
+        def watcher(count: int, total: int, unit: str) -> None:
+            nonlocal told_at
+            if stop.is_set() or closing.is_set():
+                raise Stopped
+            if unit != "checks" and total and now() - told_at >= BETWEEN_SECONDS:
+                told_at = now()
+                told = f"verified so far: {count:,} of {total:,} {unit}, Esc stops it …"
+                self.call_later(self.told_so_far, told)
+
+        def work(_: Reviews) -> int | None:
+            try:
+                with watched(watcher):
+                    return len(upkeep.verify())
+            except Stopped:
+                return None
+
+        def came(faults: int | None) -> None:
+            self.working = ""
+            if faults is None:
+                self.say("the verification was stopped: nothing is known of the file anew")
+            else:
+                done(faults)
+
+        self.ask("verify", work, came, self.broke, slow=True)
+
+    def told_so_far(self, told: str) -> None:
+        """How far the work under way is; what comes after its end, or after it was stopped, is not said any more."""
+        if self.working and not self.stop.is_set() and self.is_current:
+            self.say(told)
 
     def ran(self, found: Looked) -> None:
         self.working = ""

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deja_tui import watch
 from deja_tui.cli.ui import open_console
-from deja_tui.engine.objects import Activation
+from deja_tui.engine.objects import Activation, RunOutcome
 from deja_tui.errors import DejaError
 from deja_tui.screens.whole import WholeScreen
 from tests.present import build
@@ -149,13 +152,65 @@ async def test_sections_of_a_list_are_reached_by_brackets() -> None:
         assert user.marked().startswith("▸off")
 
 
-async def test_a_verification_can_be_left_and_its_answer_is_dropped() -> None:
-    """Esc while it reads: the page is free again, what comes later changes nothing on it."""
-    async with console(at="overview") as user:
+class Verifying(FakeReviews):
+    """A memory whose verification tells how far it is, and goes on when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on, self.told = threading.Event(), threading.Event()
+
+    def verify(self) -> list[object]:
+        for _ in watch.each(range(10_000), 10_000, "grains", every=100):
+            self.told.set()
+            assert self.go_on.wait(5)
+        return []
+
+
+@pytest.mark.parametrize("by", ["escape", "leaving"])
+async def test_a_verification_tells_how_far_it_is_and_is_ended_by_a_key(by: str) -> None:
+    """Esc ends the reading itself; leaving the console does, too; nothing is known of the file then."""
+    reviews = Verifying()
+    async with console(reviews, at="overview") as user:
         screen = user.screen
-        assert screen.begin("a verification", "…")
-        await user.press("escape")
-        assert "not waited for any more" in user.flash
-        screen.checked(3)
-        assert screen.verified is None
-        assert not screen.working
+        done: list[int] = []
+        screen.verify_file(reviews, done.append)
+        while not reviews.told.is_set():
+            await user.pilot.pause()
+        await user.pilot.pause()
+        assert user.flash == "verified so far: 0 of 10,000 grains, Esc stops it …"
+        if by == "escape":
+            await user.pilot.press("escape")
+            assert "a verification stops at the next pause" in user.flash
+            reviews.go_on.set()
+            await user.settle()
+            assert user.flash == "the verification was stopped: nothing is known of the file anew"
+            assert not done
+            assert not screen.working
+            screen.verify_file(reviews, done.append)
+            await user.settle()
+            assert done == [0], "it can be asked for again"
+        else:
+            reviews.go_on.set()
+            user.app.feed.closing.set()
+            await user.settle()
+            assert not done
+
+
+async def test_leaving_in_the_middle_of_a_run_does_not_wait_for_ever() -> None:
+    """What the run says on its way is not waited for by the thread that says it."""
+    reviews, begun, go_on = FakeReviews(), threading.Event(), threading.Event()
+    run = reviews.run
+
+    def slow(**given: Any) -> RunOutcome:
+        begun.set()
+        assert go_on.wait(5)
+        return run(**given)
+
+    reviews.run = slow  # type: ignore[method-assign]
+    async with console(reviews, at="overview") as user:
+        user.screen.run_all(["one", "two"], quick=False)
+        while not begun.is_set():
+            await user.pilot.pause()
+        user.app.leave()
+        go_on.set()
+    assert len(reviews.ran) >= 1
