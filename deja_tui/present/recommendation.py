@@ -546,6 +546,18 @@ def plan(found: Plan, *, label: bool = True) -> Line:
     return line(told, Span(f" Refused now: {clean(found.refusal, limit=300)}", "warning"))
 
 
+def plan_row(found: Plan, room: int, key: str) -> Line:
+    """`plan` on one row: where a refusal does not fit beside the counts it stands alone, and ``key`` shows all of it."""
+    whole = plan(found)
+    if found.refusal is None or width(whole) <= room:
+        return whole
+    refused = line(Span(f"Refused now: {clean(found.refusal, limit=300)}", "warning"))
+    if width(refused) <= room:
+        return refused
+    more = f"  {key} shows it" if key else ""
+    return line(clip(refused, room - len(more)), Span(more, "dim"))
+
+
 def receipt(found: Receipt) -> list[Line]:
     """What a decision left: the transition, its reason, the whole audit address, the chain check, what was written."""
     digits = unique_length((found.recommendation, found.audit, *found.results))

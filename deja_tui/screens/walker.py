@@ -415,7 +415,7 @@ class WalkerScreen(ReadingScreen):
         who: Line = shown.identity(detail, self.app.size.width, status=self.single) if detail else ()
         self.part(OneLine, "who").show(who if self.state != "summary" else ())
         shows_plan = self.plan is not None and self.state in _READING
-        self.part(OneLine, "plan").show(shown.plan(self.plan) if shows_plan and self.plan else ())
+        self.part(OneLine, "plan").show(self.plan_row() if shows_plan else ())
         self.set_class(self.state in _READING, "-reading")
         room = self.app.size.width
         if self.state == "summary":
@@ -428,6 +428,13 @@ class WalkerScreen(ReadingScreen):
             self.draw_detail()
         else:
             self.pager.show([line(Span("reading …", "dim"))])
+
+    def plan_row(self) -> Line:
+        """What an apply would do now, on one row."""
+        if self.plan is None:
+            return ()
+        key = self.console_app.keymap.first("queue.dry_run") if self.state == "read" else ""
+        return shown.plan_row(self.plan, self.app.size.width, key)
 
     def draw_detail(self) -> None:
         if self.detail is None or self.state in SCOPE_OF:

@@ -9,6 +9,8 @@ import pytest
 
 from deja_tui.present.card import card
 from deja_tui.present.line import plain, width
+from deja_tui.present.recommendation import plan_row
+from tests.present import build
 from tests.screens.fake import FakeReviews
 
 
@@ -40,3 +42,15 @@ def test_what_a_reviewer_must_see_is_on_the_card() -> None:
     assert plain(lines[-1]) == "! CHAIN BROKEN: decisions are off"
     erasing = [one for one in details() if one.recommendation.destructive]
     assert all("CANNOT BE UNDONE" in plain(card(one, 80, summary=False, rest="")[1]) for one in erasing)
+
+
+def test_a_refused_dry_run_stands_on_one_row() -> None:
+    """Beside the counts where it fits, alone where not, and cut with the key that shows it where even that is too long."""
+    refusal = "LOP-E023 a destructive change needs an earlier approval, the admin right and the flag"
+    found = build.plan_of(details()[0].recommendation, refusal, 0)
+    wide, narrow, small = (plain(plan_row(found, room, "d")) for room in (200, 110, 60))
+    assert wide.startswith("Dry run: ")
+    assert wide.endswith(refusal)
+    assert narrow == f"Refused now: {refusal}"
+    assert small.endswith("…  d shows it")
+    assert len(small) <= 60

@@ -166,6 +166,12 @@ async def faster(user: User) -> None:
     )
 
 
+async def locked(user: User) -> None:
+    user.reviews.faults["approve"] = DejaError(
+        "STO-E004", "the file is locked by another writer", "try again in a moment"
+    )
+
+
 async def rests(user: User) -> None:
     user.screen.fill_up()
     await user.settle()
@@ -194,6 +200,11 @@ WHY = "type:retries belong in the client"
 CASES: dict[str, Case] = {
     "queue": Case(),
     "queue-filled": Case(("k",), options={"fill_seconds": 60}, during=rests),
+    "queue-decided": Case(
+        ("a", "type:seen twice", "enter", "p", "type:agreed", "enter", "enter"),
+        lambda: FakeReviews([build.tool_failure()]),
+    ),
+    "queue-chain-broken": Case((), broken),
     "queue-destructive": Case(("j",)),
     "queue-filter": Case(("/", "type:dup")),
     "queue-filter-hides-all": Case(("/", "type:nothing like this", "enter")),
@@ -224,6 +235,7 @@ CASES: dict[str, Case] = {
         options={"rights": destroyer()},
     ),
     "walker-meanwhile": Case(("w", "a", WHY, "enter"), during=faster),
+    "walker-locked": Case(("w", "a", WHY, "enter"), during=locked),
     "walker-summary": Case(
         (
             "w",
