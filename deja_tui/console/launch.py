@@ -48,7 +48,8 @@ def launch(
         path: an existing memory.
         actor: who decides (D22).
         namespace: where the memory's plain reads look; None: what the file declares, else ``shared``.
-        scopes: rights out of read, write, review, apply, admin; None: all.
+        scopes: rights out of read, write, review, apply, admin; None: all, and read alone where the terminal is served
+            over a network (D18).
         read_only: open for reading; the tier is READ-ONLY (D18).
         theme: a theme's name; None: what the config says, else one that fits the terminal.
         at: where to begin, ``queue`` or ``queue/ADDRESS``.
@@ -133,6 +134,7 @@ def _run(
     from deja_tui.console import config, keymap, mishap
     from deja_tui.console import theme as themes
     from deja_tui.console.actions import Rights
+    from deja_tui.console.served import served_by
     from deja_tui.facade import Memory, host_clock
     from deja_tui.loop_settings import counting_mode, host_policy
 
@@ -142,6 +144,8 @@ def _run(
     chosen = themes.choose(theme, said.theme, os.environ)
     themes.load(chosen)
     keys = keymap.load()
+    server = served_by(os.environ, os.getpid()) if scopes is None and not read_only else ""
+    read_only = read_only or bool(server)
     rights = Rights.of(scopes, read_only=read_only, allow_destructive=allow_destructive)
     with Memory.open(
         path,
@@ -176,6 +180,9 @@ def _run(
             remembers=rights.tier != "READ-ONLY",
             terminal=terminal,
             reports=mishap.default_folder(),
+            notice=f"{server} serves this terminal over a network: READ-ONLY; --scopes names rights"
+            if server
+            else "",
             hintbook=_hints(rights.tier != "READ-ONLY" and said.hints is not False),
             poll_seconds=1.0 if said.poll_seconds is None else said.poll_seconds,
             fill_seconds=0.8 if said.fill_seconds is None else said.fill_seconds,

@@ -74,6 +74,7 @@ class DejaApp(App[None], inherit_bindings=False):
         hintbook: the hints of the first time; None: none.
         file_of: the memory as a file: sizes, verification; used on the feed's threads only.
         grains: the memory to look around in; used on the feed's thread only.
+        notice: what is said as the console opens.
         reports: where a fault of the console's own is reported; None: nowhere.
         remembers: whether statements typed here join those of the shell of this person.
         fill_seconds: how long a row is looked at before its preview is filled up where there is room; 0: never.
@@ -112,6 +113,7 @@ class DejaApp(App[None], inherit_bindings=False):
         grains: Grains | None = None,
         remembers: bool = False,
         reports: Path | None = None,
+        notice: str = "",
         fill_seconds: float = 0.8,
     ) -> None:
         first = themes.load(theme)
@@ -138,6 +140,7 @@ class DejaApp(App[None], inherit_bindings=False):
         self.places = Places(self)
         self.polling = False
         self.reports = reports
+        self.notice = notice
         # Exceptions that were no coded errors, and what was said of each.
         self.mishaps: list[BaseException] = []
         self.reported: dict[str, DejaError] = {}
@@ -236,6 +239,8 @@ class DejaApp(App[None], inherit_bindings=False):
             self.push_screen(DetailScreen(what))
         elif what:
             here.about(what)
+        if self.notice:
+            here.call_after_refresh(here.say, self.notice, "warning")
         if self.poll_seconds:
             self.set_interval(self.poll_seconds, self.poll)
 
