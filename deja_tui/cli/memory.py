@@ -148,10 +148,13 @@ def verify(deep: bool, rebuild: bool, db: Path | None, namespace: str, actor: st
 
     Example: deja verify --db agent.deja
     """
-    opened = open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild)
-    with opened as memory, output.working("checking"):
-        before = memory.verify(deep=True) if rebuild else ()
-        faults = memory.verify(deep=deep, rebuild=rebuild)
+    before: tuple[Fault, ...] = ()
+    with output.working("checking"):
+        if rebuild:  # by a reader, which waits for no lock
+            with open_memory(db, namespace=namespace, actor=actor, read_only=True) as memory:
+                before = memory.verify(deep=True)
+        with open_memory(db, namespace=namespace, actor=actor, read_only=not rebuild) as memory:
+            faults = memory.verify(deep=deep, rebuild=rebuild)
     if as_json:
         told = {"ok": not faults, "faults": [_fault(f) for f in faults]}
         output.as_json({**told, "found_before": [_fault(f) for f in before]} if rebuild else told)
