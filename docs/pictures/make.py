@@ -19,6 +19,7 @@ from deja_tui.console.keymap import load
 from deja_tui.facade import Memory
 from deja_tui.screens.app import DejaApp
 from deja_tui.screens.base import Ticks
+from deja_tui.screens.queue import QueueScreen
 
 NOW: Final = 1_772_442_000_000
 SIZE: Final = (120, 32)
@@ -40,7 +41,9 @@ def main() -> None:
         for name, keys in PICTURES.items():
             with Memory.open(path, actor="user:ana", clock=lambda: NOW) as memory:
                 svg = asyncio.run(picture(memory, keys))
-            (HERE / f"{name}.svg").write_text(_FONT_FACE.sub("", svg))
+            # viewers other than browsers drop the blanks that a text begins with
+            svg = _FONT_FACE.sub("", svg).replace("<text ", '<text xml:space="preserve" ')
+            (HERE / f"{name}.svg").write_text(svg)
 
 
 async def picture(memory: Memory, keys: list[str]) -> str:
@@ -61,6 +64,9 @@ async def picture(memory: Memory, keys: list[str]) -> str:
         await settle(app, pilot)
         for key in keys:
             await pilot.press("space" if key == " " else key)
+            await settle(app, pilot)
+        if isinstance(app.screen, QueueScreen):
+            app.screen.fill_up()  # as it is after a moment on one row
             await settle(app, pilot)
         return app.export_screenshot(title="deja")
 
