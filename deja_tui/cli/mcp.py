@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from deja_tui.cli.options import open_memory, with_host
+from deja_tui.engine.actors import caller
 from deja_tui.errors import DejaError
 
 
@@ -47,6 +48,7 @@ def mcp(db: Path | None, namespace: str | None, scopes: str, actor: str) -> None
     rights = [one for one in (part.strip() for part in scopes.split(",")) if one]
     if not rights:
         raise click.UsageError("--scopes names no right.")
+    caller(actor, rights)  # a right or a label that is none is told before anything is missed
     serve = _loaded().serve
     with open_memory(db, namespace=namespace, actor=actor, scopes=rights, telemetry="aggregate") as memory:
         if sys.stdin.isatty():
