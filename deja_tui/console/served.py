@@ -16,6 +16,7 @@ SERVERS: Final = frozenset(
      "sshx", "tmate"}
 )  # fmt: skip
 """Programs that hand a terminal to a browser or to a stranger."""
+_INTERPRETERS: Final = ("python", "node", "MainThread", "ruby")
 _MOST: Final = 24
 _NAME_CELLS: Final = 15  # so many characters of a name the system keeps
 
@@ -27,13 +28,25 @@ def served_by(environment: Mapping[str, str], pid: int, processes: Path = Path("
     for _ in range(_MOST):
         told = _status(processes / str(pid))
         name, parent = told.get("Name", ""), told.get("PPid", "")
-        for server in SERVERS:
-            if name == server[:_NAME_CELLS]:
+        names = {name, *_script(processes / str(pid), name)}
+        for server in sorted(SERVERS):
+            if server[:_NAME_CELLS] in names or server in names:
                 return server
         if not parent.isdigit() or parent == "0":
             break
         pid = int(parent)
     return ""
+
+
+def _script(folder: Path, name: str) -> list[str]:
+    """What an interpreter runs: a server in a scripting language goes by the interpreter's name."""
+    if not name.startswith(_INTERPRETERS):
+        return []
+    try:
+        words = (folder / "cmdline").read_bytes().split(b"\0")[1:4]
+    except OSError:
+        return []
+    return [Path(word.decode("utf-8", "replace")).stem for word in words if word]
 
 
 def _status(folder: Path) -> dict[str, str]:

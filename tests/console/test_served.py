@@ -37,6 +37,15 @@ def test_the_program_that_serves_a_terminal_is_found_among_the_ancestors(tmp_pat
         served_by({"TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}, 50, tmp_path) == "textual-serve"
     )
     assert all(name == name.lower() for name in SERVERS)
+    process(tmp_path, 60, "bash", 61)
+    process(tmp_path, 61, "node", 1)
+    (tmp_path / "61" / "cmdline").write_bytes(b"node\0/usr/lib/node_modules/.bin/wetty\0--port\x003000\0")
+    assert served_by({}, 60, tmp_path) == "wetty", (
+        "a server in a scripting language goes by the interpreter's name"
+    )
+    process(tmp_path, 70, "vim", 1)
+    (tmp_path / "70" / "cmdline").write_bytes(b"vim\0ttyd\0")
+    assert served_by({}, 70, tmp_path) == "", "a file of that name is no server"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system lists no processes")
