@@ -13,6 +13,7 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.timer import Timer
 
 from deja_tui.console.keymap import key_name
 from deja_tui.errors import DejaError
@@ -70,6 +71,8 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
         self.lens = Lens()
         self.page: Slice | None = None
         self.stretch = Stretch()
+        self.filling: Timer | None = None
+        self.filled = ""
         self.reading: tuple[int, int] | None = None
         self.kinds: tuple[str, ...] = ()
         self.held: list[Typed] = []
@@ -240,12 +243,23 @@ class MemoriesScreen(PlaceScreen, GrainsAsked):
 
     def draw_about(self, *, whole: bool = False) -> None:
         room = self.app.size.width - (SIDE_ROOM + 2 if self.wide else 0)
-        row, lines, about = (
-            self.row,
-            shown.glance if whole else shown.card,
-            self.part(Pager, "about"),
-        )
+        row, about = self.row, self.part(Pager, "about")
+        if self.filling is not None:
+            self.filling.stop()
+            self.filling = None
+        whole = whole or (row is not None and row.address == self.filled)
+        lines = shown.glance if whole else shown.card
         about.show(lines(row, room) if row else [], top=about.top if whole else 0)
+        if row is not None and not whole:
+            self.filled = ""
+            seconds = self.console_app.fill_seconds
+            self.filling = self.set_timer(seconds, self.fill_up) if seconds else None
+
+    def fill_up(self) -> None:
+        """Nobody moved on: its other fields are shown, too."""
+        if self.is_current and self.row is not None:
+            self.filled = self.row.address
+            self.draw_about()
 
     def emptiness(self) -> list[Line]:
         """What to say when there is no row."""

@@ -22,8 +22,10 @@ from deja_tui.widgets.paint import paint_of
 
 MARK: Final = "▸"
 WHEEL: Final = 3  # rows a notch
-# The bar on the selected row ends with the column that reaches the first of these cells, at the second at the latest.
+# The bar on the selected row ends with the column that reaches the first of these cells, at the second at the latest; where that
+# would cut a text, it ends before the text, unless hardly anything is left of it.
 BAR: Final = (24, 40)
+BAR_LEAST: Final = 8
 
 
 class Rows(Widget):
@@ -182,6 +184,8 @@ def barred(row: Line) -> tuple[Line, Line]:
     used = 0
     for place, span in enumerate(row):
         size = cells(span.text)
+        if used + size > most and used >= BAR_LEAST:
+            return row[:place], row[place:]
         if used + size > most:
             first = clip_plain(span.text, most - used)
             rest = Span(span.text[len(first) :], span.meaning)

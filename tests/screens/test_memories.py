@@ -506,3 +506,15 @@ async def test_hostile_grains_on_every_page(name: str, size: tuple[int, int], tm
             await user.press("enter")
             sane(user)
             assert user.app.return_code is None
+
+
+async def test_a_row_that_is_looked_at_longer_shows_its_other_fields() -> None:
+    """Below its card; until another row is selected."""
+    async with console(**HERE, fill_seconds=60, size=(120, 40)) as user:
+        card = user.text
+        user.screen.fill_up()
+        await user.settle()
+        assert "confidence" in user.text
+        assert "confidence" not in card
+        await user.press("j")
+        assert user.screen.filled == ""

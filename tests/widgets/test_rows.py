@@ -128,10 +128,10 @@ async def test_the_bar_of_the_selected_row_is_in_one_style_and_ends_with_a_colum
 
 @pytest.mark.parametrize(
     ("columns", "bar"),
-    [((10, 20, 30), 30), ((30, 20), 30), ((10, 50), 40), ((5,), 24), ((80,), 40)],
+    [((10, 20, 30), 30), ((30, 20), 30), ((10, 50), 10), ((5, 50), 40), ((5,), 24), ((80,), 40)],
 )
 def test_where_the_bar_ends(columns: tuple[int, ...], bar: int) -> None:
-    """With the first column that reaches the 24th cell, at the 40th at the latest; a short row has a bar beyond its text."""
+    """With the first column that reaches the 24th cell, at the 40th at the latest; before a text that would be cut; a short row has a bar beyond its text."""
     row = tuple(Span("x" * size, str(size)) for size in columns)
     first, rest = barred(row)
     assert width(first) == bar
