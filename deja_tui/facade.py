@@ -702,7 +702,7 @@ class Memory(Constructors, Contexts, Browsing):
             with self.store.act() as act:
                 act.set_setting(VERIFIED, {"at": self.clock()})
         except DejaError as fault:
-            if fault.code not in ("STO-E004", "STO-E005"):
+            if fault.code not in ("STO-E004", "STO-E005", "STO-E007"):
                 raise
 
     def _governance_faults(self) -> Iterator[Fault]:

@@ -100,3 +100,19 @@ def test_a_rebuild_needs_admin_and_a_file_that_may_be_written(path: Path) -> Non
             assert memory.verify() == ()
             with pytest.raises(DejaError, match=code):
                 memory.verify(rebuild=True)
+
+
+@pytest.mark.parametrize("code", ["STO-E004", "STO-E005", "STO-E007"])
+def test_what_cannot_be_noted_is_sound_all_the_same(
+    code: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock, a file that is only read and a full disk keep the note from being written; the answer is that of the check."""
+    from deja_tui.store.faults import StoreError
+
+    with Memory.open(path, clock=lambda: NOW) as memory:
+
+        def refuse(*_: object, **__: object) -> object:
+            raise StoreError(code, "refused")
+
+        monkeypatch.setattr(memory.store, "act", refuse)
+        assert memory.verify() == ()
