@@ -76,7 +76,10 @@ def _verified(found: Verified | None, now_ms: int, file: str) -> Line:
     if found is None or not found.faults:
         return line(Span("V verifies", "dim"))
     when = f" {age(now_ms - found.at)} ago"
-    return line(Span(f"{plural(found.faults, 'fault')} found", "error"), f"{when}: deja verify --db {clean(file, 120)}")
+    return line(
+        Span(f"{plural(found.faults, 'fault')} found", "error"),
+        f"{when}: deja verify --db {clean(file, 120)}",
+    )
 
 
 def ordered(states: Sequence[AnalyzerState], order: str) -> list[AnalyzerState]:
