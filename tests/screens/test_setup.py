@@ -80,7 +80,9 @@ async def test_y_copies_the_whole_lines_and_brackets_choose_them() -> None:
         assert "mcp 4/4" in user.text
         await user.press("j", "j", "j", "j")
         assert screen.snippet.text == "\n".join(
-            schedule.cron(6 * schedule.HOUR_MS, ("/home/ana/bin/deja", "loop", "run", "--quiet", "--db", FILE))
+            schedule.cron(
+                6 * schedule.HOUR_MS, ("/home/ana/bin/deja", "loop", "run", "--quiet", "--db", FILE)
+            )
         )
         await user.press("v")
         assert isinstance(user.screen, WholeScreen)
