@@ -89,9 +89,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Memory.open(path, clock=lambda: NOW, durability="normal", actor="user:bo") as memory:
         for bad in HOSTILE.values():
             assert plant(memory, bad) >= 4
-        memory.record_tool_call(
-            "long_line", "y" * 10_000_000, is_error=True, thread="long", created_at=NOW
-        )
+        memory.record_tool_call("long_line", "y" * 10_000_000, is_error=True, thread="long", created_at=NOW)
         if SHARED.exists():
             for one in sorted((SHARED / "hostile").rglob("*.json*")):
                 with suppress(DejaError):
