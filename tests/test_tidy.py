@@ -97,7 +97,18 @@ def test_runtime_dependencies_are_the_seven_and_no_more() -> None:
 
 def test_every_room_says_what_it_owns_may_import_and_never_does() -> None:
     """The layout is the map."""
-    for room in ("store", "cal", "engine", "compat", "capture", "present", "widgets", "console", "screens", "cli"):
+    for room in (
+        "store",
+        "cal",
+        "engine",
+        "compat",
+        "capture",
+        "present",
+        "widgets",
+        "console",
+        "screens",
+        "cli",
+    ):
         text = (ROOT / "deja_tui" / room / "__init__.py").read_text()
         assert "Owns" in text, room
         assert "import" in text, room
