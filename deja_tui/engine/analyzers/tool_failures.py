@@ -49,7 +49,7 @@ INSTRUCTIONS: Final = (
 _SHOWN: Final = 120
 _EXAMPLE: Final = 200
 _EXAMPLE_READ: Final = 4_096
-_LONGER: Final = (60, 90, 180, 365, 730, 1_825, 3_650)
+_LONGER: Final = (60, 90, 180, 365)  # the longest is the most that the parameter takes (loop-engine §2)
 _WIDER: Final = "deja loop set tool_failure.window_days={days} --because 'old logs'"
 HORIZONS_MS: Final = (DAY_MS, 7 * DAY_MS, 30 * DAY_MS)
 
