@@ -11,6 +11,7 @@ import pytest
 from deja_tui.console import theme
 from deja_tui.console.grid import PLAIN, styled
 from deja_tui.errors import DejaError
+from deja_tui.present.recommendation import SEVERITY_LETTERS, severity
 from tests.screens.user import console
 
 SHIPPED = (
@@ -241,3 +242,14 @@ def test_a_name_is_not_a_path(name: str) -> None:
 def test_sixteen_colours_and_a_light_background_are_facts(environment: dict[str, str], chosen: str) -> None:
     """What the terminal says of itself, where nobody said anything."""
     assert theme.choose(None, None, environment) == chosen
+
+
+def test_severity_is_a_letter_wherever_it_has_a_colour() -> None:
+    """Never by colour alone: one function gives a severity its look, and what it draws is the letter of its own."""
+    room = Path(theme.__file__).parent.parent
+    says = [path.name for path in room.rglob("*.py") if '"severity-' in path.read_text(encoding="utf-8")]
+    assert sorted(says) == ["line.py", "recommendation.py"]
+    drawn = {name: severity(name) for name in SEVERITY_LETTERS}
+    assert {span.meaning for span in drawn.values()} == {f"severity-{name}" for name in drawn}
+    assert [span.text for span in drawn.values()] == list(SEVERITY_LETTERS.values())
+    assert len({span.text for span in drawn.values()}) == 4
