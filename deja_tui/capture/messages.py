@@ -89,6 +89,7 @@ class Conversation:
         if known:
             self._talk.result(known, text, failed=failed, session=self._session, at=at)
             self._talk.told.put(f"{self._session}/answered/{known}")
+            self._let_go(self._talk.tool_of(self._session, known) or name)
         else:
             self._talk.lone_result(name, text, failed=failed, session=self._session, at=at)
 
@@ -100,6 +101,14 @@ class Conversation:
                 if not self._answered(known):
                     return known
         return ""
+
+    def _let_go(self, name: str) -> None:
+        """Hold no call of this tool that stands before the oldest one which still waits: in a long file they are most."""
+        waiting = self._open.get(name)
+        while waiting and self._answered(waiting[0]):
+            waiting.popleft()
+        if waiting is not None and not waiting:
+            del self._open[name]
 
     def _answered(self, known: str) -> bool:
         return f"{self._session}/answered/{known}" in self._talk.told

@@ -132,6 +132,10 @@ class Talk(Desk):
         self._ready += self._calls.answer(scoped, Answer(self.clean(text), failed, declined, place))
         return True
 
+    def tool_of(self, session: str, call_id: str) -> str | None:
+        """The tool of a call that was told so far."""
+        return self.counts.calls.tool_of(self._scoped(session, call_id))
+
     def lone_result(
         self, tool: str, text: str, *, failed: bool, session: str, at: Moment, record: str = "", **fields: Any
     ) -> None:
