@@ -115,9 +115,7 @@ class Span(click.ParamType[int]):
     metavar="SPAN",
     help="Stop a command after so long; at most 90s.",
 )
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Also who looked, what was left out, and the memory's health."
-)
+@click.option("--brief", is_flag=True, help="What was found and what is next, without the memory's health.")
 @click.option(
     "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
 )
@@ -132,7 +130,7 @@ def run(
     dry_run: bool,
     commands: tuple[str, ...],
     analyzer_limit: int,
-    verbose: bool,
+    brief: bool,
     quiet: bool,
 ) -> None:
     """Let the analyzers look at what is new. Several gates: any that is met opens.
@@ -149,7 +147,7 @@ def run(
             commands=commands,
             command_limit_ms=analyzer_limit,
         )
-        tell(memory, found, db, quiet=quiet, verbose=verbose, as_json=as_json)
+        tell(memory, found, db, quiet=quiet, brief=brief, as_json=as_json)
 
 
 @click.command()
@@ -158,9 +156,7 @@ def run(
 @with_format
 @click.option("--only", multiple=True, metavar="ID", help="Only this analyzer; moves no watermark.")
 @click.option("--dry-run", is_flag=True, help="Say what would be proposed; store nothing.")
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Also who looked, what was left out, and the memory's health."
-)
+@click.option("--brief", is_flag=True, help="What was found and what is next, without the memory's health.")
 @click.option(
     "--quiet", is_flag=True, help="Nothing on stdout; one line on stderr when something was stored."
 )
@@ -170,7 +166,7 @@ def reflect(
     as_json: bool,
     only: tuple[str, ...],
     dry_run: bool,
-    verbose: bool,
+    brief: bool,
     quiet: bool,
 ) -> None:
     """Let every analyzer look at everything again, whatever it has looked at before.
@@ -180,7 +176,7 @@ def reflect(
     with open_memory(db, actor=actor, telemetry="aggregate") as memory:
         with output.working("looking"):
             found = memory.loop.reflect(only=only, dry_run=dry_run)
-        tell(memory, found, db, quiet=quiet, verbose=verbose, as_json=as_json)
+        tell(memory, found, db, quiet=quiet, brief=brief, as_json=as_json)
 
 
 @click.command("list")

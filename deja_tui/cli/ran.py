@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the loop tells: in short what it found and what to do next, at length everything, or one JSON document."""
+"""What a run of the loop tells: everything, in short what it found and what to do next, or one JSON document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tell(
     db: Path | None,
     *,
     quiet: bool = False,
-    verbose: bool = False,
+    brief: bool = False,
     as_json: bool = False,
 ) -> None:
     """The report of one run. It ends with the memory's health, in short or whole, so that a run that found nothing says why."""
@@ -34,10 +34,10 @@ def tell(
     if as_json:
         more = {"health": health_shape(health)} if _reports(found, health) else {}
         output.as_json({**output.outcome(found), **more})
-    elif verbose:
-        output.lines(_at_length(found, health, db))
-    else:
+    elif brief:
         output.lines(in_short(memory, found, health, db))
+    else:
+        output.lines(_at_length(found, health, db))
 
 
 def _reports(found: RunOutcome, health: Health) -> bool:

@@ -74,10 +74,10 @@ def test_health_for_a_program_names_every_analyzer_with_its_reason(deja: Deja, d
 
 def test_a_run_ends_with_the_health_of_the_memory(deja: Deja, demo: Path) -> None:
     """A run that found nothing new says why, in lines and in JSON."""
-    done = deja("loop", "run", "-v", "--db", demo)
+    done = deja("loop", "run", "--db", demo)
     assert done.out.startswith("ran: ")
     assert done.out.endswith(deja("loop", "health", "--db", demo).out)
-    short = deja("loop", "run", "--db", demo).out.splitlines()
+    short = deja("loop", "run", "--brief", "--db", demo).out.splitlines()
     assert len(short) < 10
     assert short[-4].startswith("queue         12 pending")
     assert short[-1] == f"  deja ui --db {demo}   or   deja review --db {demo}"
@@ -89,11 +89,11 @@ def test_a_run_ends_with_the_health_of_the_memory(deja: Deja, demo: Path) -> Non
 def test_a_gate_that_holds_says_one_line_but_the_first_run_on_a_file_reports(deja: Deja, blank: Path) -> None:
     """Issue 5, point 9: the first run prints the report even with nothing new."""
     first = deja("loop", "run", "--min-new", "100", "--db", blank)
-    assert (first.code, "\nqueue         0 pending" in first.out) == (0, True)
+    assert (first.code, "analyzers\n" in first.out) == (0, True)
     assert deja("loop", "run", "--db", blank, "--quiet").out == ""
     later = deja("loop", "run", "--min-new", "100", "--db", blank)
     assert (later.code, later.out.splitlines()[0]) == (0, "skipped: min_new_not_met")
-    assert "queue" not in later.out
+    assert "analyzers" not in later.out
     assert "health" not in deja("loop", "run", "--min-new", "100", "--db", blank, "--format", "json").json
 
 

@@ -58,7 +58,7 @@ def test_failures_older_than_the_window_are_told_with_the_command_that_looks_at_
     for _ in range(3):
         assert deja("record-tool-call", "refund", "rate limited", "--error", "--db", path).code == 0
     monkeypatch.setenv("DEJA_LOOP_NOW_MS", str(NOW))
-    short = deja("loop", "run", "--db", path).out
+    short = deja("loop", "run", "--brief", "--db", path).out
     assert "3 failures are older than the window of 30 days. To look at them, too:\n" in short
     assert "tool_failure needs 3 failures of one kind in the last 30 days, has 0 · 3 older\n" in short
     told = {step["state"]: step for step in deja("next", "--db", path, "--format", "json").json["next"]}
@@ -68,7 +68,7 @@ def test_failures_older_than_the_window_are_told_with_the_command_that_looks_at_
     for command in (set_, run):
         done = deja(*shlex.split(command)[1:])
         assert done.code == 0
-    assert "1 recommendation to review" in done.out
+    assert "ran: 1 proposed, 1 stored" in done.out
 
 
 def test_a_memory_where_nothing_waits_is_not_sent_to_run_again(deja: Deja, tmp_path: Path) -> None:
