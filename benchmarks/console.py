@@ -124,7 +124,7 @@ def moves(console: Console) -> dict[str, float]:
     times = sorted(console.press("j")[1] for _ in range(40))
     found = {"p50": statistics.median(times), "p95": times[int(len(times) * 0.95)]}
     console.terminal.settle()
-    _, found["lag"] = console.held("k", 2)
+    _, found["lag"] = console.held("j", 2)
     slowest = 0.0
     for place in "12456783":
         began = time.monotonic()

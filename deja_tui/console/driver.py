@@ -2,7 +2,8 @@
 """What the console writes to a terminal, and how keys come in: a driver for Textual that compares each frame with the last.
 
 * DRIVER-1  What Textual writes is taken into a grid; only what differs from what the terminal shows is sent.
-* DRIVER-2  Resizing, resuming and repainting forget what the terminal shows: everything is sent again.
+* DRIVER-2  Resizing, resuming and repainting forget what the terminal shows: everything is sent again. So does a window that
+  changed and changed back before anybody looked.
 * DRIVER-3  What is not about cells (modes, titles, the clipboard) passes through in its order.
 * DRIVER-4  A large frame is marked as one update where the terminal offers that; a small one needs no marks.
 * DRIVER-5  Leaving the screen leaves the terminal's own colours behind, and nothing is painted until it is entered again.
@@ -17,10 +18,13 @@ import curses
 import os
 import selectors
 import shutil
+import signal
 import sys
 import threading
 from codecs import getincrementaldecoder
 from collections import Counter
+from collections.abc import Callable
+from types import FrameType
 from typing import Any, Final
 
 from textual._xterm_parser import XTermParser
@@ -214,3 +218,19 @@ class DifferenceDriver(TerminalDriver):
         with self.lock:
             self.canvas.forget()
         super().start_application_mode()
+        former = signal.getsignal(signal.SIGWINCH)
+        if callable(former):
+            signal.signal(signal.SIGWINCH, lambda number, frame: self._resized(former, number, frame))
+
+    def _resized(
+        self, former: Callable[[int, FrameType | None], Any], number: int, frame: FrameType | None
+    ) -> None:
+        with self.lock:
+            self.canvas.forget()
+        former(number, frame)
+        # Of a window that has its former size again nothing would be drawn.
+        self._app.call_after_refresh(self._paint_unknown)
+
+    def _paint_unknown(self) -> None:
+        if not self.canvas.known:
+            self.repaint()

@@ -118,7 +118,8 @@ def bytes_of(console: Console, *, long: bool = False) -> dict[str, float]:
     found["idle"] = console.idle(10 if long else 0.3)
     console.cost("\x04")
     found["scroll"] = console.cost(*"jjj" * many)
-    found["held"], _ = console.held("k", 3 if long else 0.7)
+    # a short queue has more rows above than below
+    found["held"], _ = console.held(*(("j", 3) if long else ("k", 0.7)))
     console.terminal.settle()
     found["help"] = console.go("?", "keys of Queue")
     back = console.go("h", "[3 Queue")

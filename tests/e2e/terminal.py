@@ -59,6 +59,11 @@ class Terminal:
                 break
         raise AssertionError(f"never shown: {wanted!r}\n{self.text}")
 
+    def resize(self, columns: int, lines: int) -> None:
+        """Change the window; the screen keeps what fits, as a terminal does."""
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self.screen.resize(lines, columns)
+
     def settle(self) -> None:
         """Read until nothing has come for a while."""
         while self._read(QUIET_S):

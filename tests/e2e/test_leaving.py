@@ -148,6 +148,16 @@ def test_a_fault_ends_the_console_with_its_status(memory: Path, tmp_path: Path) 
         assert [left for left in sane(terminal) if left != "painted on the shell"] == []
 
 
+def changed_and_back(terminal: Terminal) -> None:
+    """DRIVER-2: a window that is small for a moment shows everything again."""
+    terminal.settle()
+    before = terminal.text
+    for size in ((40, 10), (200, 60), (80, 24)):
+        terminal.resize(*size)
+    terminal.settle()
+    assert terminal.text == before
+
+
 def test_errors_may_go_into_a_file_and_early_keys_are_kept(memory: Path, tmp_path: Path) -> None:
     """DRIVER-7, GUARD-8: the console stands on the terminal, nothing in the file; what was typed before it was there is used,
     not echoed."""
@@ -157,6 +167,7 @@ def test_errors_may_go_into_a_file_and_early_keys_are_kept(memory: Path, tmp_pat
         os.write(terminal.fd, b"8")
         terminal.expect("[8 Query")
         assert b"\x1b[H8" not in terminal.raw
+        changed_and_back(terminal)
         os.write(terminal.fd, b"qq")
         assert terminal.end() == 0
         assert sane(terminal) == []
