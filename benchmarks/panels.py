@@ -47,7 +47,7 @@ PANELS: tuple[tuple[str, str, Sequence[str]], ...] = (
     ("  Detail", "queue", ("g", "enter")),
     ("  dry run", "", ("d",)),
     ("  its audit trail", "", ("t",)),
-    ("  Walker", "queue", ("w",)),
+    ("  Walker", "overview", ("w",)),
     ("  applied ones", "queue", ("f", "f", "f")),
     ("4 Analyzers", "overview", ("4",)),
     ("  one of them", "", ("enter",)),
@@ -67,6 +67,10 @@ PANELS: tuple[tuple[str, str, Sequence[str]], ...] = (
     ("8 Query", "overview", ("8",)),
     ("  a statement", "", (*"RECALL facts RECENT 50", "enter")),
 )
+
+
+# Read ahead of what may be looked at next, or what comes beside the list once keys rest.
+AFTERWARDS = ("ahead", "beginning")
 
 
 @dataclass
@@ -94,7 +98,8 @@ class Recording(Feed):
                 return work(reviews)
             finally:
                 cost = (time.thread_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3
-                self.asked.append(Asked(kind.partition(" ")[2] or kind, any(how.values()), *cost))
+                name = kind.partition(" ")[2] or kind
+                self.asked.append(Asked(name, any(how.values()) or name in AFTERWARDS, *cost))
 
         self.open += 1
         try:

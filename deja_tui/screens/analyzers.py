@@ -42,13 +42,14 @@ class SettingScreen(TypingScreen):
     def load(self) -> None:
         self.count_pending()
         self.ask("analyzers", lambda reviews: reviews.analyzers(quick=True), self.glanced, self.failed)
-        self.ask("whole", lambda reviews: reviews.analyzers(), self.came, self.failed, filling=True)
 
     def glanced(self, states: Sequence[AnalyzerState]) -> None:
         """How each is set; what each would find stands as it was, or as … until it comes."""
         self.states, self.fault = filled_states(states, self.states or ()), None
         self.note_read()
         self.draw()
+        # only now: both at once would make the first wait for the second
+        self.ask("whole", lambda reviews: reviews.analyzers(), self.came, self.failed, filling=True)
 
     def came(self, states: Sequence[AnalyzerState]) -> None:
         self.states, self.fault = states, None

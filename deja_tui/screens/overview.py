@@ -69,18 +69,11 @@ class OverviewScreen(WorkingScreen):
     # --- reading ------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        now = self.console_app.ticks.now
         upkeep = self.console_app.file_of
         self.count_pending()
         if upkeep is not None:
             self.ask("stats", lambda reviews: upkeep.stats(), self.measured)
-
-        def whole(reviews: Reviews) -> tuple[Health, float]:
-            began = now()
-            return reviews.health(), now() - began
-
         self.ask("health", lambda reviews: reviews.health(quick=True), self.glanced, self.failed)
-        self.ask("whole", whole, lambda found: self.came(*found), self.failed, filling=True)
 
     def measured(self, stats: Mapping[str, Any]) -> None:
         self.stats = stats
@@ -92,6 +85,14 @@ class OverviewScreen(WorkingScreen):
         self.note_read()
         self.draw()
         self.follow()
+        # only now: both at once would make the first wait for the second
+        now = self.console_app.ticks.now
+
+        def whole(reviews: Reviews) -> tuple[Health, float]:
+            began = now()
+            return reviews.health(), now() - began
+
+        self.ask("whole", whole, lambda whole: self.came(*whole), self.failed, filling=True)
 
     def came(self, found: Health, took: float) -> None:
         self.health, self.took, self.fault = found, took, None

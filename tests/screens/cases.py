@@ -105,14 +105,14 @@ def bare() -> FakeReviews:
 def no_health() -> FakeReviews:
     reviews = FakeReviews()
     fault = DejaError("STO-E004", "the file is locked by another writer", "try again in a moment")
-    reviews.faults |= {"health": fault, "look": fault}
+    reviews.faults["health"] = fault
     return reviews
 
 
 def no_analyzers() -> FakeReviews:
     reviews = FakeReviews()
     fault = DejaError("STO-E004", "the file is locked by another writer", "try again in a moment")
-    reviews.faults |= {"analyzers": fault, "look": fault}
+    reviews.faults["analyzers"] = fault
     return reviews
 
 

@@ -161,7 +161,7 @@ async def test_a_failed_reading_is_told_and_r_reads_again() -> None:
     """Code, sentence, next step; nothing is made up meanwhile."""
     reviews = FakeReviews()
     fault = DejaError("STO-E004", "the file is locked by another writer", "try again")
-    reviews.faults |= {"health": fault, "look": fault}
+    reviews.faults["health"] = fault
     async with console(reviews, at="overview") as user:
         assert user.flash.startswith("STO-E004")
         assert "Nothing could be read" in user.text
