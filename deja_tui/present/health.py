@@ -26,15 +26,15 @@ _LAYERS: Final = {"file": "this memory", "policy": "the host's policy", "default
 # --- the report --------------------------------------------------------------------------------------
 
 
-def report(health: Health) -> list[Line]:
-    """The whole report, one line a matter; long lines are for the caller to clip."""
-    lines = [_held(health), _checked(health), _grown(health), _run(health), _queue(health)]
+def report(health: Health, db: str = "") -> list[Line]:
+    """The whole report, one line a matter; long lines are for the caller to clip. ``db``: as in `health_lines`."""
+    lines = [_held(health), _checked(health, db), _grown(health), _run(health, db), _queue(health)]
     if health.spooled or health.unreadable:
         lines.append(_spool(health))
     first = _first(health)
     if first:
         lines.append(first)
-    lines.append(_policy(health.policy))
+    lines.append(_policy(health.policy, db))
     lines.append(line(Span("analyzers", "heading")))
     lines += [analyzer_line(state, health.at) for state in health.analyzers]
     return lines
@@ -42,7 +42,7 @@ def report(health: Health) -> list[Line]:
 
 def health_lines(health: Health, width: int, db: str = "") -> list[str]:
     """The report for a terminal or a pipe; a command is never cut. ``db``: `` --db FILE`` where commands need it."""
-    whole = report(health)
+    whole = report(health, db)
     facts = whole[: len(whole) - len(health.analyzers)]
     lines = [clip(plain(one).rstrip(), width) for one in facts]
     for state in health.analyzers:
@@ -68,17 +68,19 @@ def _held(health: Health) -> Line:
     return _labelled("holds", f"{plural(health.live, 'live grain')}{': ' + kinds if kinds else ''}")
 
 
-def _checked(health: Health) -> Line:
+def _checked(health: Health, db: str) -> Line:
     if not health.whole:
         return _labelled("checked", f"{NOT_YET} · the file {verified(health.last_verify, health.at)}")
     chains = health.chains
     told: list[str | Span] = []
     if chains.broken:
         told.append(Span(f"{plural(chains.broken, 'audit chain')} broken", "error"))
-        told.append(f" of {chains.verified + chains.broken:,}: deja verify")
+        told.append(f" of {chains.verified + chains.broken:,}: deja verify{db}")
     elif chains.unchecked:
         total = chains.verified + chains.unchecked
-        told.append(f"{chains.verified:,} of {total:,} audit chains, all sound: deja verify checks every one")
+        told.append(
+            f"{chains.verified:,} of {total:,} audit chains, all sound: deja verify{db} checks every one"
+        )
     else:
         told.append(f"{plural(chains.verified, 'audit chain')} verified")
     if health.claims:
@@ -98,11 +100,11 @@ def _grown(health: Health) -> Line:
     return _labelled("open ends", f"{forks}, {amount(health.past_end, 'grains past their declared end')}")
 
 
-def _run(health: Health) -> Line:
+def _run(health: Health, db: str) -> Line:
     if health.last_run is None:
         return _labelled("last run", Span("never", "warning"), f" · {_new(health)}")
     told = f"{age(health.at - health.last_run)} ago ({utc(health.last_run)}) · {_new(health)}"
-    behind = Span(" · behind: deja loop run", "warning") if health.stale else ""
+    behind = Span(f" · behind: deja loop run{db}", "warning") if health.stale else ""
     return _labelled("last run", told, behind)
 
 
@@ -137,7 +139,7 @@ def _first(health: Health) -> Line | None:
     return _labelled("first finding", f"{age(health.time_to_first)} after the first grain")
 
 
-def _policy(policy: EffectivePolicy) -> Line:
+def _policy(policy: EffectivePolicy, db: str) -> Line:
     told = {one.name: one for one in policy.values}
     enabled = told["auto_apply_enabled"].value is True
     grants = told["auto_apply"].value if enabled else []
@@ -146,7 +148,7 @@ def _policy(policy: EffectivePolicy) -> Line:
     if told["deny"].value:
         parts.append(f"denied: {clean(', '.join(told['deny'].value), 120)}")
     parts.append(f"telemetry {told['telemetry'].value}")
-    vain = [Span(f" · {plural(len(policy.ineffective), 'grant')} in vain: deja loop policy", "warning")]
+    vain = [Span(f" · {plural(len(policy.ineffective), 'grant')} in vain: deja loop policy{db}", "warning")]
     strange = [Span(f" · {clean(one, 120)}", "warning") for one in policy.warnings]
     return _labelled("policy", " · ".join(parts), *(vain if policy.ineffective else []), *strange)
 
@@ -226,7 +228,8 @@ def brief(activation: Activation) -> str:
         case "quiet":
             return "quiet"
         case "below_threshold":
-            return f"has {activation.have:,} of {activation.need:,}"
+            older = f", {activation.older:,} older" if activation.older else ""
+            return f"has {activation.have:,} of {activation.need:,}{older}"
         case "watching":
             return f"{activation.have:,} of {activation.need:,}"
         case "missing":

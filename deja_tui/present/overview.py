@@ -53,7 +53,7 @@ def facts(
     if verified is not None and not verified.faults and verified.at > (health.last_verify or 0):
         # One that was made here counts, also where nothing could be kept of it.
         health = replace(health, last_verify=min(verified.at, health.at))
-    lines = report(health)[: -len(health.analyzers) - 1]
+    lines = report(health, f" --db {clean(file, 120)}")[: -len(health.analyzers) - 1]
     if health.time_to_first is None:
         lines.append(line(Span(pad("first finding", _LABEL), "dim"), Span("none yet", "dim")))
     if stats is not None:
