@@ -233,8 +233,8 @@ class DejaApp(App[None], inherit_bindings=False):
         here = self.places[place if known else "queue"]
         self.push_screen(here)
         if not known:
-            there = f"there are {', '.join(PLACE_SCOPES)}, queue/ADDRESS, sessions/THREAD"
-            here.call_after_refresh(here.say, f"--at {self.at}: there is no such place; {there}", "warning")
+            there = f"there are {', '.join(PLACE_SCOPES)}, queue/HASH, sessions/THREAD, memories/HASH"
+            here.call_after_refresh(here.say, f"--at {self.at} is no place; {there}", "warning")
         elif what and place == "queue":
             self.push_screen(DetailScreen(what))
         elif what:

@@ -63,6 +63,7 @@ async def test_a_link_to_nothing_says_so() -> None:
         assert "there is no analyzer nobody" in user.flash
     async with console(at="nowhere") as user:
         assert "there are overview, sessions" in user.flash
+        assert "memories/HASH" in user.text
         assert isinstance(user.screen, QueueScreen)
 
 
