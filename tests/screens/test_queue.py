@@ -458,7 +458,7 @@ async def test_a_place_that_there_is_not_is_said(at: str) -> None:
     """Not ignored: the message names what there is."""
     async with console(at=at) as user:
         assert isinstance(user.screen, QueueScreen)
-        assert "there is no such place; there are overview, sessions, queue" in user.flash
+        assert "is no place; there are overview, sessions, queue" in user.flash
         assert user.marked().startswith("▸H")
 
 
