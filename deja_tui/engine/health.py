@@ -143,7 +143,7 @@ def health(
         rejected=queue["rejected"],
         time_to_first=_time_to_first(substrate, ours),
         policy=effective(substrate, known, policy),
-        analyzers=analyzers(substrate, known, policy, now_ms, quick=quick),
+        analyzers=_states(substrate, known, policy, now_ms, tally, quick=quick),
         last_verify=_number(_mapping(views.setting(substrate, VERIFIED)).get("at")),
         whole=not quick,
     )
@@ -203,12 +203,24 @@ def analyzers(
     quick: bool = False,
 ) -> tuple[AnalyzerState, ...]:
     """The state of every analyzer, in the order of a run (HEA-2); ``quick``: without what it would find (HEA-4)."""
+    return _states(substrate, known, policy, now_ms, views.tally(substrate), quick=quick)
+
+
+def _states(
+    substrate: Substrate,
+    known: Sequence[Analyzer],
+    policy: Policy | None,
+    now_ms: int,
+    tally: Iterable[Tallied],
+    *,
+    quick: bool,
+) -> tuple[AnalyzerState, ...]:
     told = Analysis()
     how = Looking(now_ms, policy=policy, full=True)
     ready = {one.analyzer.manifest.id: one for one in looking.prepare(substrate, known, how, told)}
     failed = _mapping(_mapping(views.setting(substrate, LAST_RUN)).get("failed"))
     file = config.rows(substrate)
-    books = _Books(substrate, now_ms, quick=quick)
+    books = _Books(substrate, now_ms, tally, quick=quick)
     states = []
     for manifest in (one.manifest for one in known):
         one = ready.get(manifest.id)
@@ -249,11 +261,11 @@ def _until(activation: Activation, now_ms: int) -> Activation:
 class _Books:
     """What was recommended here, by family."""
 
-    def __init__(self, substrate: Substrate, now_ms: int, *, quick: bool) -> None:
+    def __init__(self, substrate: Substrate, now_ms: int, tally: Iterable[Tallied], *, quick: bool) -> None:
         self._counts: dict[str, Counter[str]] = {}
         self._turned_down: dict[str, dict[str, list[LedgerRow]]] = {}
         self._now_ms = now_ms
-        for one in views.tally(substrate):
+        for one in tally:
             if not one.foreign:
                 self._counts.setdefault(_family(one.analyzer), Counter())[one.status] += one.count
         if quick:
