@@ -49,10 +49,10 @@ from deja_tui.store.telemetry_file import (
     Event,
     NotOurs,
     access_rows,
-    connect,
     delivery_rows,
     identity_of,
     log_row,
+    open_sidecar,
     question_rows,
     split_top,
 )
@@ -271,7 +271,7 @@ class Telemetry:
             self._db.close()
             self._db, self._watched = None, False
         if self._db is None:
-            self._db = connect(self.path)
+            self._db = open_sidecar(self.path)
             self._file = identity_of(self.path)
         return self._db
 

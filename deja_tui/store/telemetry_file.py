@@ -48,7 +48,7 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def connect(path: str) -> apsw.Connection:
+def open_sidecar(path: str) -> apsw.Connection:
     """Open or make the sidecar; tables of another version are dropped, they are disposable.
 
     Raises NotOurs, apsw.Error, OSError.
