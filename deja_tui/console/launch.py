@@ -185,7 +185,7 @@ def _run(
             else "",
             hintbook=_hints(rights.tier != "READ-ONLY" and said.hints is not False),
             poll_seconds=1.0 if said.poll_seconds is None else said.poll_seconds,
-            fill_seconds=0.8 if said.fill_seconds is None else said.fill_seconds,
+            fill_seconds=_rest(terminal) if said.fill_seconds is None else said.fill_seconds,
         )
         # What was made so far stays to the end: nothing of it need be looked at for garbage.
         gc.freeze()
@@ -211,6 +211,11 @@ def _colour(said: Config) -> Terminal:
         os.environ.pop("NO_COLOR", None)
         os.environ["TEXTUAL_COLOR_SYSTEM"] = _COLOUR_SYSTEMS[terminal.colours]
     return terminal
+
+
+def _rest(terminal: Terminal) -> float:
+    """Seconds on a row before its preview is filled up: over SSH never, because that costs as much as forty steps (D48)."""
+    return 0.0 if terminal.ssh else 0.8
 
 
 def _hints(wanted: bool) -> Hintbook:

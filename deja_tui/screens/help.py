@@ -143,6 +143,12 @@ class HelpScreen(ReadingScreen):
                 "one update",
                 "large frames are marked" if app.terminal.sync else "no marks inside a multiplexer",
             ),
+            (
+                "previews",
+                f"filled up after {app.fill_seconds:g} s on a row"
+                if app.fill_seconds
+                else "not filled up: it costs bytes",
+            ),
             *([("sent so far", f"{app.bytes_sent:,} bytes")] if app.bytes_sent is not None else []),
             ("files", "config.toml, keymap.toml and themes/ in the config folder of deja"),
         ]

@@ -347,7 +347,7 @@ def test_output_that_cannot_be_written_is_one_line(verb: list[str], demo: Path) 
 def test_an_interrupt_leaves_the_file_whole(deja: Deja, tmp_path: Path) -> None:
     """Ctrl-C in an import: exit 130, no traceback, the file verifies, importing again ends what was begun."""
     source, db = tmp_path / "calls.jsonl", tmp_path / "m.deja"
-    total = 40_000
+    total = 15_000
     line = '{{"tool_name":"t{0}","content":"result {0}","is_error":false,"tool_call_id":"c{0}","timestamp":{1}}}\n'
     source.write_text("".join(line.format(number, NOW - total + number) for number in range(total)))
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

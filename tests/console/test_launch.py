@@ -103,11 +103,15 @@ def test_over_ssh_it_is_economical_and_what_is_said_wins(
     remote = {"SSH_CONNECTION": "a b c d"}
     made = opened(monkeypatch, tmp_path, environment=remote)
     assert (made["theme"], made["mouse"], made["terminal"].ssh) == ("ansi-dark", False, True)
+    assert made["fill_seconds"] == 0
     folder = tmp_path / "config" / "deja"
     folder.mkdir(parents=True)
-    (folder / "config.toml").write_text('mouse = true\ntheme = "light"\ncolours = "256"\npoll_seconds = 7\n')
+    (folder / "config.toml").write_text(
+        'mouse = true\ntheme = "light"\ncolours = "256"\npoll_seconds = 7\nfill_seconds = 2\n'
+    )
     made = opened(monkeypatch, tmp_path, environment=remote)
     assert (made["theme"], made["mouse"], made["poll_seconds"]) == ("light", True, 7)
+    assert made["fill_seconds"] == 2
     assert os.environ["TEXTUAL_COLOR_SYSTEM"] == "256"
     made = opened(
         monkeypatch, tmp_path, environment=remote, theme="mono", looks=Config(mouse=False, ascii=True)

@@ -29,6 +29,10 @@ PANELS: dict[str, tuple[str, ...]] = {
     "graph": ("7", "i"), "filtered": ("7", "/", *"rate", "enter"), "query": ("8",),
     "a statement": ("8", *"RECALL facts RECENT 5", "enter"),
 }  # fmt: skip
+OFTEN = (
+    "overview", "timeline", "queue", "walker", "approving", "applying", "analyzers", "outcomes", "setup", "grain",
+    "a statement",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -46,8 +50,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    "panels", [OFTEN, pytest.param(tuple(PANELS), marks=pytest.mark.slow)], ids=("often", "all")
+)
 async def test_no_key_on_any_screen_has_the_ui_thread_touch_the_memory(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    panels: tuple[str, ...], file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Connections of store and sidecar are taken by the feed's threads only: every panel, every action of it."""
     here, seen, touched = threading.get_ident(), set[str](), list[str]()
@@ -73,9 +80,9 @@ async def test_no_key_on_any_screen_has_the_ui_thread_touch_the_memory(
         async with app.run_test(size=(120, 40)) as pilot:
             user = User(app, pilot, None, hand)  # type: ignore[arg-type]
             await user.settle()
-            for name, keys in PANELS.items():
+            for name in panels:
                 panel = name
-                await user.press(*keys)
+                await user.press(*PANELS[name])
                 top = user.screen
                 for action in ACTIONS:
                     if top.scope not in action.scopes or action.id in _NOT_PRESSED or app.screen is not top:
